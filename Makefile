@@ -1,0 +1,50 @@
+# guestclock: `make run` and `make test` do all of their own set-up.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd'))
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-real lint bench tools clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+run: $(VENV)/built  ## set up, then 10 s of the bundled guest and the verdict on its clock
+	$(BIN)/guestclock run --seconds 10
+
+test: $(VENV)/built lint  ## set up, then all tests that need nothing but Python, on both builds
+	$(BIN)/pytest -q -m 'not real' --build=compiled
+	$(BIN)/pytest -q -m 'not real and not compiled_only' --build=plain
+
+test-real: $(VENV)/built  ## tests with real kernels, compilers and QEMU (.ci/run installs what they need)
+	$(BIN)/pytest -q -m real --build=compiled
+
+lint: $(VENV)/built  ## style and strict types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(VENV)/built  ## speed, as ratios from interleaved rounds
+	$(BIN)/python -m benchmarks
+
+$(VENV)/installed: pyproject.toml | tools
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'setuptools>=77' 'cython>=3.1'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[test]'
+	@touch $@
+
+$(VENV)/built: $(VENV)/installed setup.py $(HOT)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
+tools:
+	@missing=; \
+	$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || missing="$$missing python3 python3-venv"; \
+	$(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || missing="$$missing python3-dev"; \
+	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \
+	if [ -n "$$missing" ]; then echo "guestclock needs:$$missing. On Debian: apt-get install$$missing" >&2; exit 4; fi
+
+clean:           ## remove everything that was built
+	rm -rf $(VENV) build src/*.egg-info
+	find src -name '*.so' -delete

@@ -1,0 +1,1 @@
+"""Questions put to machines: one module an experiment."""

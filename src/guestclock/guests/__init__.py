@@ -1,0 +1,1 @@
+"""Programs that run inside a machine, and the line protocol that they speak."""

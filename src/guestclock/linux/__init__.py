@@ -1,0 +1,1 @@
+"""Linux as a guest: building its kernel, and what it makes of a clock."""

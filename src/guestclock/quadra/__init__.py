@@ -1,0 +1,1 @@
+"""A Macintosh Quadra 800: CPU, bus, devices and boot protocol."""

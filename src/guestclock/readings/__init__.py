@@ -1,0 +1,1 @@
+"""The three tables that every source fills: readings, events, histograms."""

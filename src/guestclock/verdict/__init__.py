@@ -1,0 +1,1 @@
+"""Judgements on a clock, computed from the tables and from nothing else."""
