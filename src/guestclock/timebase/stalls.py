@@ -1,0 +1,114 @@
+"""When the host keeps the guest from running: stall schedules and their notation.
+
+A schedule yields pairs ``(at_ns, for_ns)`` of host time, in order.  Its notation is a list of words:
+
+``every=50ms,for=35ms``
+    at each multiple of 50 ms that does not fall into a stall
+``at=5s,for=10s``
+    once
+``random=7,every=200ms,for=20ms``
+    seed 7: gaps and lengths drawn evenly from 1 ns to twice the given values
+``file=PATH``
+    a recorded list: lines ``at_ns for_ns``; ``#`` starts a comment
+"""
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from guestclock.errors import BadInputError
+
+UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+WORDS = ("every", "at", "for", "random", "file")
+
+Stall = tuple[int, int]
+
+
+def parse_duration_ns(text: str) -> int:
+    """Return a duration such as ``35ms``, ``1.5s`` or ``200us`` in ns.
+
+    >>> parse_duration_ns("1.5ms")
+    1500000
+    """
+    match = re.fullmatch(r"(\d+)(?:\.(\d{1,9}))?(ns|us|µs|ms|s)", text.strip())
+    if match is None:
+        raise BadInputError(f"'{text}' is not a duration: give a number and a unit, as in 35ms, 200us or 1.5s")
+    whole, fraction, unit = match[1], match[2] or "", match[3]
+    scaled = int(whole + fraction) * UNITS_NS[unit]
+    return scaled // 10 ** len(fraction)
+
+
+def parse_stalls(text: str) -> Iterator[Stall]:
+    """Return the schedule that ``text`` describes; raise :class:`BadInputError` for an unknown word."""
+    words: dict[str, str] = {}
+    for part in text.split(","):
+        name, sign, value = part.strip().partition("=")
+        if name not in WORDS or not sign:
+            raise BadInputError(
+                f"stall '{text}': unknown word '{part.strip()}': say every=50ms,for=35ms, at=5s,for=10s, "
+                "random=SEED,every=200ms,for=20ms or file=PATH"
+            )
+        words[name] = value
+    if set(words) == {"file"}:
+        return recorded(Path(words["file"]))
+    if set(words) == {"at", "for"}:
+        return iter([(parse_duration_ns(words["at"]), _length_ns(words["for"], text))])
+    if set(words) == {"every", "for"}:
+        return periodic(_length_ns(words["every"], text), _length_ns(words["for"], text))
+    if set(words) == {"random", "every", "for"}:
+        if not words["random"].isdecimal():
+            raise BadInputError(f"stall '{text}': random={words['random']}: the seed is a whole number")
+        every_ns, for_ns = _length_ns(words["every"], text), _length_ns(words["for"], text)
+        return scattered(int(words["random"]), every_ns, for_ns)
+    raise BadInputError(f"stall '{text}': {', '.join(words)} do not make a schedule: say every=50ms,for=35ms")
+
+
+def _length_ns(text: str, spec: str) -> int:
+    length_ns = parse_duration_ns(text)
+    if length_ns == 0:
+        raise BadInputError(f"stall '{spec}': a length of 0 is no stall")
+    return length_ns
+
+
+def periodic(every_ns: int, for_ns: int) -> Iterator[Stall]:
+    """Yield a stall at each multiple of ``every_ns`` that does not fall into the stall before."""
+    end_ns = 0
+    for at_ns in count(every_ns, every_ns):
+        if at_ns >= end_ns:
+            yield at_ns, for_ns
+            end_ns = at_ns + for_ns
+
+
+def scattered(seed: int, every_ns: int, for_ns: int) -> Iterator[Stall]:
+    """Yield stalls with gaps and lengths drawn evenly around the given means; the same for the same seed."""
+    draw = random.Random(seed)
+    at_ns = 0
+    while True:
+        at_ns += draw.randint(1, 2 * every_ns)
+        length_ns = draw.randint(1, 2 * for_ns)
+        yield at_ns, length_ns
+        at_ns += length_ns
+
+
+def recorded(path: Path) -> Iterator[Stall]:
+    """Return the stalls of a recorded list; raise :class:`BadInputError` that names file and line."""
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"stall file {path}: {getattr(error, 'strerror', None) or 'is not text'}") from error
+    stalls: list[Stall] = []
+    end_ns = 0
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if len(words) != 2 or not all(word.isdecimal() for word in words):
+            raise BadInputError(f"{path}:{number}: a stall is two whole numbers, at_ns and for_ns")
+        at_ns, for_ns = map(int, words)
+        if at_ns < end_ns or for_ns == 0:
+            raise BadInputError(f"{path}:{number}: a stall at {at_ns} ns for {for_ns} ns begins before the last ended or is empty")
+        stalls.append((at_ns, for_ns))
+        end_ns = at_ns + for_ns
+    return iter(stalls)
