@@ -94,9 +94,7 @@ def _checked_header(path: str | os.PathLike[str], archive: zipfile.ZipFile) -> d
     try:
         header = json.loads(archive.read(_HEADER))
     except (KeyError, ValueError) as error:
-        raise BadInputError(
-            f"{path}: not a file of guestclock tables (no readable {_HEADER})"
-        ) from error
+        raise BadInputError(f"{path}: not a file of guestclock tables (no readable {_HEADER})") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise BadInputError(f"{path}: not a file of guestclock tables ({_HEADER} does not say so)")
     version = header.get("schema_version")

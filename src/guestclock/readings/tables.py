@@ -67,6 +67,10 @@ class Tables:
         """Return the events of these kinds, in order."""
         return self.events[np.isin(self.events["kind"], [int(kind) for kind in kinds])]
 
+    def readings_of(self, source: int) -> Table:
+        """Return one source's readings, in order."""
+        return self.readings[self.readings["source"] == source]
+
     def message(self, index: int) -> str:
         """Return the text that an event's ``value`` refers to, or a placeholder when there is none."""
         return self.messages[index] if 0 <= index < len(self.messages) else f"(message {index} is missing)"
