@@ -69,7 +69,8 @@ class Tables:
 
     def readings_of(self, source: int) -> Table:
         """Return one source's readings, in order."""
-        return self.readings[self.readings["source"] == source]
+        rows: Table = self.readings[self.readings["source"] == source]
+        return rows
 
     def message(self, index: int) -> str:
         """Return the text that an event's ``value`` refers to, or a placeholder when there is none."""

@@ -28,14 +28,15 @@ class Verdict:
 def judge(tables: Tables) -> Verdict:
     """Judge a run by its tables alone.
 
-    A tick that the guest itself lost makes the clock as wrong as any other, so it is a fault too; the sentence
-    names who lost it.  A run in which no clock was read is not good: nobody can vouch for it.
+    A tick that the guest itself lost makes the clock as wrong as any other, so it is a fault too; the
+    sentence names who lost it.  A run in which nothing was measured is not good: nobody can vouch for it.
     """
     steps = monotonicity.judge(tables)
     lost = ticks.judge(tables)
     kept = drift.judge(tables)
     ran = health.judge(tables)
-    measured = bool(len(tables.readings) or len(tables.histograms))
+    reads = _reads(tables)
+    measured = bool(reads or lost.timers or steps.backward.count)
     return Verdict(
         monotonicity=steps,
         ticks=lost,
@@ -43,27 +44,33 @@ def judge(tables: Tables) -> Verdict:
         cost=cost.judge(tables),
         health=ran,
         good=measured and steps.good and lost.good and kept.good and ran.good,
-        sentence=_sentence(measured, tables, steps, lost, kept, ran),
+        sentence=_sentence(
+            _clock(reads, steps, lost, kept, ran) if measured else "Nothing was measured", ran
+        ),
     )
 
 
-def _sentence(
-    measured: bool,
-    tables: Tables,
+def _reads(tables: Tables) -> int:
+    """Return how often clocks were read, by the witness that saw most."""
+    compared = int(tables.histograms["count"].sum())
+    called = int(tables.readings["calls"].sum())
+    return max(compared, called, len(tables.readings))
+
+
+def _sentence(clock: str, ran: health.Health) -> str:
+    return f"{clock}." if ran.good else f"{clock}; {ran.sentence[0].lower()}{ran.sentence[1:]}"
+
+
+def _clock(
+    reads: int,
     steps: monotonicity.Monotonicity,
     lost: ticks.Ticks,
     kept: drift.Drift,
     ran: health.Health,
 ) -> str:
-    if not measured:
-        around = "" if ran.good else f": {ran.sentence[0].lower()}{ran.sentence[1:-1]}"
-        return f"Nothing was measured{around}."
-    faults = _clock_faults(steps, lost, kept)
-    if not faults:
-        clock = f"The clock never went back and lost nothing: {_figures(tables, lost, kept)}"
-    else:
-        clock = f"The clock {_listed(faults)}{_cause(lost, ran)}"
-    return f"{clock}." if ran.good else f"{clock}; {ran.sentence[0].lower()}{ran.sentence[1:]}"
+    if faults := _clock_faults(steps, lost, kept):
+        return f"The clock {_listed(faults)}{_cause(lost, ran)}"
+    return f"The clock never went back and lost nothing: {_figures(reads, lost, kept)}"
 
 
 def _clock_faults(steps: monotonicity.Monotonicity, lost: ticks.Ticks, kept: drift.Drift) -> list[str]:
@@ -97,10 +104,7 @@ def _cause(lost: ticks.Ticks, ran: health.Health) -> str:
     return ""
 
 
-def _figures(tables: Tables, lost: ticks.Ticks, kept: drift.Drift) -> str:
-    reads = max(
-        int(tables.histograms["count"].sum()), int(tables.readings["calls"].sum()), len(tables.readings)
-    )
+def _figures(reads: int, lost: ticks.Ticks, kept: drift.Drift) -> str:
     figures = [count(reads, "read")]
     handled = sum(timer.acknowledges for timer in lost.timers)
     if not handled and lost.counter:
