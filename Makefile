@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd'))
+HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(wildcard $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd')))
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-real lint bench tools clean
