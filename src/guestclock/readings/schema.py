@@ -32,10 +32,8 @@ class EventKind(IntEnum):
     FORWARD = 7  # ns by which the clock jumped ahead, positive
     KERNEL_MESSAGE = 8  # index into messages: the guest's kernel complains about its timekeeping
     PANIC = 9  # index into messages: the guest's kernel died
-    WATCHDOG = 10  # ns without a sign of life, after which the run was ended
-    UNMAPPED = 11  # accesses to addresses where nothing is
-    GARBLED = 12  # index into messages: a protocol line that cannot be read
-    CHECK_FAILED = 13  # index into messages: a check that the guest made of itself
+    GARBLED = 10  # index into messages: a protocol line that cannot be read
+    CHECK_FAILED = 11  # index into messages: a check that the guest made of itself
 
 
 READINGS = np.dtype(

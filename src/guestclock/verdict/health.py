@@ -2,24 +2,25 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from guestclock.readings import EventKind, Tables
 from guestclock.verdict.drift import ALLOWED_OFFSET_NS, lag
 from guestclock.verdict.facts import truth
-from guestclock.verdict.quantities import count, duration
+from guestclock.verdict.quantities import count, duration, times
 
 
 @dataclass(frozen=True)
 class Health:
     """What went wrong around the clock.
 
-    ``ended`` is how the run ended: ``done`` (the guest said goodbye), ``watchdog``, ``panic``,
-    ``interrupted``, or whatever the source writes; an interrupted run is no fault.  Stalls and unmapped
-    accesses are told, not judged.
+    ``ended`` is how the run ended: ``done`` (the guest said goodbye), ``panic``, ``watchdog``, ``silent`` (it
+    stopped without goodbye) or ``interrupted`` (by the user, which is no fault).  ``said`` are the complaints
+    and failures in the guest's words.  Stalls and unmapped accesses are told, not judged.
     """
 
     ended: str
     kernel_messages: int
-    panics: int
     garbled_lines: int
     failed_checks: int
     unmapped_accesses: int
@@ -31,35 +32,35 @@ class Health:
     sentence: str
 
 
-_FATAL = {"watchdog": "the guest gave no sign of life", "panic": "the guest's kernel panicked"}
+_TOLD_IN_WORDS = (EventKind.KERNEL_MESSAGE, EventKind.PANIC, EventKind.GARBLED, EventKind.CHECK_FAILED)
+"""Events whose value is the index of a message."""
+
+_FATAL = {
+    "panic": "the guest died",
+    "watchdog": "the guest gave no sign of life",
+    "silent": "the guest stopped without a goodbye",
+}
+"""Ways to end that are faults, and what to say of them."""
 
 
 def judge(tables: Tables) -> Health:
     """Gather complaints of the guest's kernel, failures of the guest, and a host too slow to keep up."""
     ended = str(tables.meta.get("ended", "done"))
-    if ended == "done" and len(tables.events_of(EventKind.WATCHDOG)):
-        ended = "watchdog"
     stalls = tables.events_of(EventKind.STALL)["value"]
-    complaints = tables.events_of(
-        EventKind.KERNEL_MESSAGE, EventKind.PANIC, EventKind.GARBLED, EventKind.CHECK_FAILED
-    )
-    numbers = {
-        kind: len(tables.events_of(kind))
-        for kind in (EventKind.KERNEL_MESSAGE, EventKind.PANIC, EventKind.GARBLED, EventKind.CHECK_FAILED)
-    }
+    told = tables.events_of(*_TOLD_IN_WORDS)
+    numbers = {kind: int(np.count_nonzero(told["kind"] == kind)) for kind in _TOLD_IN_WORDS}
     behind_ns = _behind_host_ns(tables)
     faults = _faults(ended, numbers, behind_ns)
     return Health(
         ended=ended,
         kernel_messages=numbers[EventKind.KERNEL_MESSAGE],
-        panics=numbers[EventKind.PANIC],
         garbled_lines=numbers[EventKind.GARBLED],
         failed_checks=numbers[EventKind.CHECK_FAILED],
-        unmapped_accesses=len(tables.events_of(EventKind.UNMAPPED)),
+        unmapped_accesses=sum(tables.meta.get("unmapped_accesses", {}).values()),
         stalls=len(stalls),
         stalled_ns=int(stalls.sum()),
         behind_host_ns=behind_ns,
-        said=tuple(dict.fromkeys(tables.message(int(index)) for index in complaints["value"])),
+        said=tuple(dict.fromkeys(tables.message(int(index)) for index in told["value"])),
         good=not faults,
         sentence=f"Something went wrong: {'; '.join(faults)}." if faults else "The guest ran well.",
     )
@@ -72,11 +73,11 @@ def _behind_host_ns(tables: Tables) -> int:
 
 
 def _faults(ended: str, numbers: dict[EventKind, int], behind_ns: int) -> list[str]:
+    if numbers[EventKind.PANIC]:
+        ended = "panic"
     faults = [_FATAL[ended]] if ended in _FATAL else []
-    if numbers[EventKind.PANIC] and ended != "panic":
-        faults.append(_FATAL["panic"])
     if number := numbers[EventKind.KERNEL_MESSAGE]:
-        faults.append(f"the guest's kernel complained {count(number, 'time')} about its clock")
+        faults.append(f"the guest's kernel complained {times(number)} about its clock")
     if number := numbers[EventKind.CHECK_FAILED]:
         faults.append(f"{count(number, 'check')} of the guest failed")
     if number := numbers[EventKind.GARBLED]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from guestclock.readings import UNKNOWN, EventKind, Tables
 from guestclock.readings.schema import Table
 from guestclock.verdict.facts import tick_period_ns
-from guestclock.verdict.quantities import count, duration
+from guestclock.verdict.quantities import count, duration, times
 
 Ints = npt.NDArray[np.int64]
 
@@ -56,7 +56,7 @@ class SourceSteps:
     """
 
     source: str
-    compared: int
+    comparisons: int
     backward: Steps
     forward: Steps
     gaps: Steps
@@ -90,17 +90,17 @@ def judge(tables: Tables) -> Monotonicity:
 
 
 def _sentence(sources: Iterable[SourceSteps], backward: Steps, forward: Steps) -> str:
-    compared = sum(source.compared for source in sources)
-    if not compared and not backward.count and not forward.count:
+    comparisons = sum(source.comparisons for source in sources)
+    if not comparisons and not backward.count and not forward.count:
         return "No two looks at a clock were there to compare."
     faults = []
     if backward.count:
-        faults.append(f"went back {count(backward.count, 'time')}, worst {duration(backward.worst_ns)}")
+        faults.append(f"went back {times(backward.count)}, worst {duration(backward.worst_ns)}")
     if forward.count:
-        faults.append(f"jumped ahead {count(forward.count, 'time')}, worst {duration(forward.worst_ns)}")
+        faults.append(f"jumped ahead {times(forward.count)}, worst {duration(forward.worst_ns)}")
     if faults:
-        return f"The clock {' and '.join(faults)}."
-    return f"The clock never went back in {count(compared, 'comparison')} of consecutive looks."
+        return f"The clock {', and '.join(faults)}."
+    return f"The clock never went back in {count(comparisons, 'comparison')} of consecutive looks."
 
 
 def _of_source(tables: Tables, source: int) -> SourceSteps | None:
@@ -110,10 +110,10 @@ def _of_source(tables: Tables, source: int) -> SourceSteps | None:
     events = events[events["source"] == source]
     if not len(readings) and not len(rows) and not len(events):
         return None
-    compared = int(rows["count"].sum()) or max(len(readings) - 1, 0)
+    comparisons = int(rows["count"].sum()) or max(len(readings) - 1, 0)
     return SourceSteps(
         source=tables.sources[source],
-        compared=compared,
+        comparisons=comparisons,
         backward=_backward(readings, rows, events[events["kind"] == EventKind.BACKWARD]),
         forward=_forward(tables, readings, events[events["kind"] == EventKind.FORWARD]),
         gaps=_gaps(tables, rows),

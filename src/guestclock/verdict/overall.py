@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from guestclock.readings import Tables
 from guestclock.verdict import cost, drift, health, monotonicity, ticks
-from guestclock.verdict.quantities import count, duration
+from guestclock.verdict.quantities import count, duration, times
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def _clock_faults(steps: monotonicity.Monotonicity, lost: ticks.Ticks, kept: dri
     faults = []
     if steps.backward.count:
         worst = duration(steps.backward.worst_ns)
-        faults.append(f"went back {count(steps.backward.count, 'time')}, worst {worst}")
+        faults.append(f"went back {times(steps.backward.count)}, worst {worst}")
     if steps.forward.count:
         worst = duration(steps.forward.worst_ns)
-        faults.append(f"jumped ahead {count(steps.forward.count, 'time')}, worst {worst}")
+        faults.append(f"jumped ahead {times(steps.forward.count)}, worst {worst}")
     if lost.lost:
         faults.append(f"lost {count(lost.lost, 'tick')}")
     elif lost.late_acknowledges:
@@ -123,4 +123,4 @@ def _against(kept: drift.Drift) -> str:
 
 
 def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"

@@ -39,6 +39,15 @@ def count(number: int, noun: str = "", plural: str = "") -> str:
     return f"{figure} {noun if number == 1 else plural or noun + 's'}"
 
 
+def times(number: int) -> str:
+    """Return how often something happened.
+
+    >>> times(1), times(12)
+    ('once', '12 times')
+    """
+    return "once" if number == 1 else f"{count(number)} times"
+
+
 def rate(ppm: float) -> str:
     """Return a rate error with its sign.
 

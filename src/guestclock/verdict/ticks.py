@@ -69,7 +69,7 @@ def judge(tables: Tables) -> Ticks:
         timer for index in range(len(tables.sources)) if (timer := _timer(tables, index)) is not None
     )
     counter = _counter(tables)
-    missing = counter.missing if counter and abs(counter.missing) > 1 else 0
+    missing = counter.missing if counter and counter.missing > 1 else 0
     lost = max(sum(timer.lost for timer in timers), missing)
     late = sum(timer.late_acknowledges for timer in timers)
     return Ticks(timers, counter, lost, late, not lost and not late, _sentence(timers, counter, lost))
