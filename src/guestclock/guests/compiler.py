@@ -12,17 +12,27 @@ COMMON = GUESTS / "common"
 
 CROSS_GCC = "m68k-linux-gnu-gcc"
 PACKAGES = ("gcc-m68k-linux-gnu", "libc6-dev-m68k-cross")
-FLAGS = ("-m68040", "-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fomit-frame-pointer", "-static", "-s")
+FLAGS = (
+    "-m68040",
+    "-O2",
+    "-std=gnu11",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-fomit-frame-pointer",
+    "-static",
+    "-s",
+)
 
 
 def program_sources(folder: Path) -> list[Path]:
     """Return the C and assembly files of a guest program: its own, then the common ones."""
-    return [path for room in (folder, COMMON) for path in sorted(room.iterdir()) if path.suffix in {".S", ".c"}]
+    return [
+        path for room in (folder, COMMON) for path in sorted(room.iterdir()) if path.suffix in {".S", ".c"}
+    ]
 
 
-def compile_program(
-    folder: Path, output: Path, flags: Sequence[str], libraries: Sequence[str] = ()
-) -> None:
+def compile_program(folder: Path, output: Path, flags: Sequence[str], libraries: Sequence[str] = ()) -> None:
     """Compile the guest program in ``folder`` together with the common files into the ELF ``output``.
 
     Raises `UnavailableError` when the cross compiler is missing, and `subprocess.CalledProcessError`

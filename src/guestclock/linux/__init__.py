@@ -1,1 +1,1 @@
-"""Linux as a guest: building its kernel, and what it makes of a clock."""
+"""Linux as a guest: building its kernel, and what it says about its clock."""

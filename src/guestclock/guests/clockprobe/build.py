@@ -1,4 +1,4 @@
-"""Builds ``clockprobe.elf``: ``python -m guestclock.guests.clockprobe.build`` after a change of its source."""
+"""Builds ``clockprobe.elf``: after a change, ``python -m guestclock.guests.clockprobe.build``."""
 
 from pathlib import Path
 
