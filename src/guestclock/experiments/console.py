@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from guestclock.errors import BadInputError
 from guestclock.guests import lines
 from guestclock.linux.kernel_log import Complaint, complaint
 from guestclock.readings import UNKNOWN, EventKind
@@ -43,13 +42,12 @@ class Console:
     remarks: list[Remark] = field(default_factory=list)
     bye: Arrival | None = None
 
-    def take(self, text: str, *, guest_ns: int = UNKNOWN, host_ns: int = UNKNOWN) -> "lines.Line | None":
+    def take(self, text: str, *, guest_ns: int = UNKNOWN, host_ns: int = UNKNOWN) -> lines.Line | None:
         """Take one line without its end; return it parsed, or None for plain console text."""
         at = Arrival(guest_ns, host_ns)
-        try:
-            line = lines.parse(text)
-        except BadInputError as error:
-            self._remark(EventKind.GARBLED, str(error), at)
+        line = lines.parse_line(text)
+        if isinstance(line, lines.Damaged):
+            self._remark(EventKind.GARBLED, line.text, at)
             return None
         if line is None:
             self._take_text(text, at)
@@ -57,7 +55,7 @@ class Console:
             self._take_line(line, at)
         return line
 
-    def _take_line(self, line: "lines.Line", at: Arrival) -> None:
+    def _take_line(self, line: lines.Line, at: Arrival) -> None:
         match line:
             case lines.Hello():
                 self.hello = line
