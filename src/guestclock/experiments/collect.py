@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from guestclock.experiments.console import Arrival, Console
+from guestclock.experiments.transcript import CLOCKS, SANE_NS, Arrival, Transcript
 from guestclock.readings import EVENTS, READINGS, UNKNOWN, EventKind, Tables, TablesBuilder
 from guestclock.readings.schema import Table, blank
 
@@ -22,7 +22,6 @@ BOOT = "boot"
 TICK_SOURCE = "via1.t1"
 """The timer whose events a Quadra logs."""
 
-CLOCKS = ("mono", "real")
 # The probe port's tags (docs/guest-protocol.md): a look at each clock, and the "before" of a backward step.
 _LOOK_TAG = {"mono": 1, "real": 2}
 _BEFORE_TAG = {"mono": 3, "real": 5}
@@ -42,7 +41,7 @@ def named(rows: npt.NDArray[np.int64], columns: Sequence[str]) -> Table:
 
 
 def collect(
-    console: Console,
+    transcript: Transcript,
     *,
     probes: Table = _NO_PROBES,
     events: Table = _NO_EVENTS,
@@ -55,28 +54,28 @@ def collect(
     fills.  ``stalls`` are pairs of host time and length in ns.  ``meta`` says how the run was made
     (``docs/tables.md``); what the guest's hello tells is added.
     """
-    meta = _complete(console, meta)
+    meta = _complete(transcript, meta)
     builder = TablesBuilder()
-    phases = _Phases(console, probes)
+    phases = _Phases(transcript, probes)
     for clock in CLOCKS:
         builder.source(clock)
     for name in phases.names:
         builder.phase(name)
 
     looks = _probe_looks(probes, phases)
-    looks = np.concatenate([looks, _uncovered(_console_looks(console, phases), looks)])
+    looks = np.concatenate([looks, _uncovered(_told_looks(transcript, phases), looks)])
     looks = looks[np.argsort(looks["phase"], kind="stable")]
     _share_calls(looks, phases)
     _price(looks, phases, f"{meta['cost_time']}_ns")
     builder.extend_readings(looks)
 
     backs = _probe_backs(probes, phases)
-    backs = np.concatenate([backs, _uncovered(_console_backs(console, phases), backs)])
-    machine = _machine_events(events, console, phases, builder.source(TICK_SOURCE))
-    others = [backs, _remarks(console, phases, builder), _stalls(stalls, phases, builder.source(HOST))]
+    backs = np.concatenate([backs, _uncovered(_told_backs(transcript, phases), backs)])
+    machine = _machine_events(events, transcript, phases, builder.source(TICK_SOURCE))
+    others = [backs, _remarks(transcript, phases, builder), _stalls(stalls, phases, builder.source(HOST))]
     builder.extend_events(_merged(machine, np.concatenate(others)))
 
-    for row in console.histogram:
+    for row in transcript.histogram:
         builder.add_histogram_row(
             source=CLOCKS.index(row.clock),
             phase=int(phases.places(row.id)),
@@ -85,14 +84,14 @@ def collect(
     return builder.freeze(meta)
 
 
-def _complete(console: Console, meta: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(transcript: Transcript, meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``meta`` with what the console tells: the guest, its tick, and how the run ended."""
     virtual = meta.get("pacing") == "virtual"
     known: dict[str, Any] = {
         "truth": "guest" if virtual else "host",
         "cost_time": "guest" if virtual else "host",
     }
-    if hello := console.hello:
+    if hello := transcript.hello:
         period_cycles = hello.clock_hz // hello.tick_hz  # CYC of the kernel's via.c: rounded down
         known |= {
             "guest": hello.guest,
@@ -103,9 +102,9 @@ def _complete(console: Console, meta: Mapping[str, Any]) -> dict[str, Any]:
             "tick_period_ns": period_cycles / hello.clock_hz * 1e9,
         }
     known |= meta
-    if console.bye:
+    if transcript.bye:
         known["ended"] = "done"
-    elif any(remark.kind is EventKind.PANIC for remark in console.remarks):
+    elif any(remark.kind is EventKind.PANIC for remark in transcript.remarks):
         known["ended"] = "panic"
     known.setdefault("ended", "silent")
     return known
@@ -114,17 +113,17 @@ def _complete(console: Console, meta: Mapping[str, Any]) -> dict[str, Any]:
 class _Phases:
     """The guest's phases; their place in the tables is that of their number among the guest's numbers."""
 
-    def __init__(self, console: Console, probes: Table) -> None:
-        numbers = {0, *console.phases, *(probes["tag"] >> 16).tolist()}
-        for said in (console.stamps, console.backs):
+    def __init__(self, transcript: Transcript, probes: Table) -> None:
+        numbers = {0, *transcript.phases, *(probes["tag"] >> 16).tolist()}
+        for said in (transcript.stamps, transcript.backs):
             numbers |= {line.id for line, _ in said}
-        numbers |= {row.id for row in console.histogram}
+        numbers |= {row.id for row in transcript.histogram}
         self.numbers = np.array(sorted(numbers))
         self.kinds: list[str] = []
         self.names: list[str] = []
         self._begins: dict[str, list[int]] = {"guest_ns": [], "host_ns": []}
         for number in self.numbers.tolist():
-            phase, at = console.phases.get(number, (None, Arrival()))
+            phase, at = transcript.phases.get(number, (None, Arrival()))
             kind = phase.name if phase else f"phase {number}" if number else BOOT
             self.kinds.append(kind)
             repeated = self.kinds.count(kind)
@@ -145,6 +144,11 @@ class _Phases:
         return np.isin(places, [place for place, of in enumerate(self.kinds) if of == kind])
 
 
+def _sane(value_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Keep what a clock said within bounds in which no difference of two readings overflows."""
+    return np.clip(value_ns, -SANE_NS, SANE_NS - 1)
+
+
 # Looks: rows of READINGS whose `calls` are all calls since the look before, of whichever clock.
 
 
@@ -154,7 +158,7 @@ def _probe_looks(probes: Table, phases: _Phases) -> Table:
     looks = blank(READINGS, len(chosen))
     for column in ("guest_ns", "host_ns", "ticks", "code_bytes"):
         looks[column] = probes[column][chosen]
-    looks["said_ns"] = probes["value"][chosen]
+    looks["said_ns"] = _sane(probes["value"])[chosen]
     looks["source"] = tag[chosen] - 1
     looks["phase"] = phases.places(probes["tag"][chosen] >> 16)
     # A look commits the monotonic clock first, with the calls, and the other clock after it with none.
@@ -164,15 +168,15 @@ def _probe_looks(probes: Table, phases: _Phases) -> Table:
     return looks
 
 
-def _console_looks(console: Console, phases: _Phases) -> Table:
-    looks = blank(READINGS, len(CLOCKS) * len(console.stamps))
-    for row, (stamp, at) in enumerate(console.stamps):
+def _told_looks(transcript: Transcript, phases: _Phases) -> Table:
+    looks = blank(READINGS, len(CLOCKS) * len(transcript.stamps))
+    for row, (stamp, at) in enumerate(transcript.stamps):
         pair = looks[2 * row : 2 * row + 2]
         pair["said_ns"] = stamp.mono_ns, stamp.real_ns
         pair["phase"] = phases.places(stamp.id)
         pair["guest_ns"], pair["host_ns"] = at.guest_ns, at.host_ns
         pair["ticks"], pair["calls"] = stamp.ticks, stamp.calls
-    looks["source"] = np.tile(np.arange(len(CLOCKS)), len(console.stamps))
+    looks["source"] = np.tile(np.arange(len(CLOCKS)), len(transcript.stamps))
     return looks
 
 
@@ -213,10 +217,10 @@ def _price(looks: Table, phases: _Phases, column: str) -> None:
 # Events.
 
 
-def _machine_events(events: Table, console: Console, phases: _Phases, source: int) -> Table:
+def _machine_events(events: Table, transcript: Transcript, phases: _Phases, source: int) -> Table:
     """Return the machine's events up to the guest's goodbye: what it leaves undone after that is no loss."""
-    if console.bye and console.bye.guest_ns != UNKNOWN:
-        events = events[events["guest_ns"] <= console.bye.guest_ns]
+    if transcript.bye and transcript.bye.guest_ns != UNKNOWN:
+        events = events[events["guest_ns"] <= transcript.bye.guest_ns]
     rows = blank(EVENTS, len(events))
     for column in events.dtype.names or ():
         rows[column] = events[column]
@@ -235,25 +239,25 @@ def _probe_backs(probes: Table, phases: _Phases) -> Table:
         rows = blank(EVENTS, len(before))
         rows["kind"], rows["source"] = EventKind.BACKWARD, source
         rows["phase"] = phases.places(after["tag"] >> 16)
-        rows["value"] = after["value"] - probes["value"][before]
+        rows["value"] = _sane(after["value"]) - _sane(probes["value"])[before]
         for column in ("guest_ns", "host_ns", "code_bytes"):
             rows[column] = after[column]
         found.append(rows)
     return np.concatenate(found)
 
 
-def _console_backs(console: Console, phases: _Phases) -> Table:
-    rows = blank(EVENTS, len(console.backs))
-    for row, (back, at) in zip(rows, console.backs, strict=True):
+def _told_backs(transcript: Transcript, phases: _Phases) -> Table:
+    rows = blank(EVENTS, len(transcript.backs))
+    for row, (back, at) in zip(rows, transcript.backs, strict=True):
         row["kind"], row["source"] = EventKind.BACKWARD, CLOCKS.index(back.clock)
         row["phase"], row["value"] = phases.places(back.id), back.after_ns - back.before_ns
         row["guest_ns"], row["host_ns"] = at.guest_ns, at.host_ns
     return rows
 
 
-def _remarks(console: Console, phases: _Phases, builder: TablesBuilder) -> Table:
-    rows = blank(EVENTS, len(console.remarks))
-    for row, remark in zip(rows, console.remarks, strict=True):
+def _remarks(transcript: Transcript, phases: _Phases, builder: TablesBuilder) -> Table:
+    rows = blank(EVENTS, len(transcript.remarks))
+    for row, remark in zip(rows, transcript.remarks, strict=True):
         row["kind"], row["source"] = remark.kind, builder.source(CONSOLE)
         row["phase"], row["value"] = phases.places(remark.phase), builder.message(remark.text)
         row["guest_ns"], row["host_ns"] = remark.at.guest_ns, remark.at.host_ns

@@ -36,7 +36,7 @@ _PANIC = re.compile(
 def complaint(line: str) -> Complaint | None:
     """Return what a console line complains about, or None for any other line.
 
-    >>> complaint("[    7.1] INFO: timekeeping: Underflow in clocksource 'via1' observed, time update ignored.")
+    >>> complaint("WARNING: Underflow in clocksource 'via1' observed, time update ignored.")
     <Complaint.TIMEKEEPING: 'timekeeping'>
     >>> complaint("[    0.2] clocksource: Switched to clocksource via1")
     """

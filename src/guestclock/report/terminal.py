@@ -178,9 +178,7 @@ def _remarks(verdict: Verdict) -> tuple[str, ...]:
         )
     counter = verdict.ticks.counter
     if counter and abs(counter.missing) > 1:
-        remarks.append(
-            f"The guest counted {count(counter.counted)} of {count(counter.due)} ticks that were due."
-        )
+        remarks.append(f"{count(counter.due)} ticks were due, the guest counted {count(counter.counted)}.")
     if health.ended == "interrupted":
         remarks.append("Interrupted: this is what was measured so far.")
     remarks += [f"The guest said: {text}" for text in health.said[:MESSAGES_SHOWN]]

@@ -117,7 +117,7 @@ def _clock(tables: Tables, source: int, reference: str) -> ClockDrift | None:
     if not len(readings):
         return None
     time = readings[column]
-    offsets = readings["said_ns"] - readings["said_ns"][0] + _anchor_ns(readings, column) - time
+    offsets = readings["said_ns"] - readings["said_ns"][:1] + _anchor(readings, column) - time
     return ClockDrift(
         source=tables.sources[source],
         reference=reference,
@@ -130,10 +130,11 @@ def _clock(tables: Tables, source: int, reference: str) -> ClockDrift | None:
     )
 
 
-def _anchor_ns(readings: Table, column: str) -> int:
+def _anchor(readings: Table, column: str) -> Ints:
     """Return the true time of the first reading, for the clock's zero."""
-    guest_ns = int(readings["guest_ns"][0])
-    return guest_ns if guest_ns != UNKNOWN else int(readings[column][0])
+    guest_known = readings["guest_ns"][0] != UNKNOWN
+    anchor: Ints = readings["guest_ns" if guest_known else column][:1]
+    return anchor
 
 
 def _in_order(phases: npt.NDArray[np.uint16]) -> list[int]:
@@ -141,12 +142,12 @@ def _in_order(phases: npt.NDArray[np.uint16]) -> list[int]:
 
 
 def _offsets(offsets: Ints, time: Ints) -> Offsets:
-    elapsed_ns = int(time[-1] - time[0])
+    elapsed_ns = int(time[-1]) - int(time[0])
     return Offsets(
         readings=len(time),
         elapsed_ns=elapsed_ns,
         rate_ppm=fitted_ppm(offsets, time),
-        end_to_end_ppm=1e6 * int(offsets[-1] - offsets[0]) / elapsed_ns if elapsed_ns else None,
+        end_to_end_ppm=1e6 * (int(offsets[-1]) - int(offsets[0])) / elapsed_ns if elapsed_ns else None,
         final_offset_ns=int(offsets[-1]),
         max_offset_ns=int(np.abs(offsets).max()),
     )

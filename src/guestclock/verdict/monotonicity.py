@@ -1,10 +1,10 @@
 """Does the clock ever go back, or jump ahead?
 
 One backward step may be witnessed three times: by the histogram of consecutive reads, by an event, and by
-two readings around it.  Within a phase the witness that saw most gives the count and the sum, and the worst
-step is the worst that any of them saw; so nothing is counted twice, and no witness is ignored.  Between the
-last reading of a phase and the first of the next there are only readings: a fall there counts unless a step
-at least as large was counted in one of the two phases, for it may be the same.
+two readings around it.  In each phase the witness that saw most steps is believed (the histogram, then the
+events, when they saw equally many), so nothing is counted twice.  Between the last reading of a phase and the
+first of the next there are only readings: a fall there counts unless a step at least as large was counted in
+one of the two phases, for it may be the same.
 """
 
 from collections.abc import Iterable
@@ -110,14 +110,26 @@ def _of_source(tables: Tables, source: int) -> SourceSteps | None:
     events = events[events["source"] == source]
     if not len(readings) and not len(rows) and not len(events):
         return None
-    comparisons = int(rows["count"].sum()) or max(len(readings) - 1, 0)
     return SourceSteps(
         source=tables.sources[source],
-        comparisons=comparisons,
+        comparisons=_comparisons(readings, rows),
         backward=_backward(readings, rows, events[events["kind"] == EventKind.BACKWARD]),
         forward=_forward(tables, readings, events[events["kind"] == EventKind.FORWARD]),
         gaps=_gaps(tables, rows),
     )
+
+
+def _comparisons(readings: Table, rows: Table) -> int:
+    """Return how many consecutive looks were compared, in each phase by the witness that saw most.
+
+    A guest that times its calls enters only odd steps into the histogram, but says how often it called.
+    """
+    total = 0
+    for phase in np.union1d(readings["phase"], rows["phase"]):
+        looks = readings[readings["phase"] == phase]
+        counted = int(rows["count"][rows["phase"] == phase].sum())
+        total += max(counted, int(looks["calls"].sum()), len(looks) - 1)
+    return total
 
 
 def _backward(readings: Table, rows: Table, events: Table) -> Steps:
@@ -158,9 +170,8 @@ def _negative(rows: Table) -> Steps:
 
 
 def _most(*witnesses: Steps) -> Steps:
-    chosen = max(witnesses, key=lambda steps: steps.count)
-    worst = max((steps.worst_ns for steps in witnesses), key=abs)
-    return Steps(chosen.count, worst, chosen.sum_ns)
+    """Return what the witness says that saw most; of equals, the first."""
+    return max(witnesses, key=lambda steps: steps.count)
 
 
 def _forward(tables: Tables, readings: Table, events: Table) -> Steps:

@@ -188,7 +188,7 @@ def _counter(tables: Tables) -> TickCounter | None:
     if len(readings) < 2:
         return None
     first, last = readings[0], readings[-1]
-    counted = int(last["ticks"] - first["ticks"])
+    counted = int(last["ticks"]) - int(first["ticks"])
     underflows = tables.events_of(EventKind.UNDERFLOW)
     times = [column for column in ("guest_ns", "host_ns") if UNKNOWN not in (first[column], last[column])]
     if not times:
@@ -196,5 +196,5 @@ def _counter(tables: Tables) -> TickCounter | None:
     if len(underflows) and times[0] == "guest_ns" and np.all(underflows["guest_ns"] != UNKNOWN):
         inside = (underflows["guest_ns"] > first["guest_ns"]) & (underflows["guest_ns"] <= last["guest_ns"])
         return TickCounter(counted, int(underflows["value"][inside].sum()))
-    elapsed_ns = int(last[times[0]] - first[times[0]])
+    elapsed_ns = int(last[times[0]]) - int(first[times[0]])
     return TickCounter(counted, int(elapsed_ns // tick_period_ns(tables)))
