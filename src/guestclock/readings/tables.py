@@ -31,7 +31,9 @@ class Tables:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "meta", json.loads(json.dumps(dict(self.meta), sort_keys=True, allow_nan=False)))
+        object.__setattr__(
+            self, "meta", json.loads(json.dumps(dict(self.meta), sort_keys=True, allow_nan=False))
+        )
         for name, dtype in (("readings", READINGS), ("events", EVENTS), ("histograms", HISTOGRAMS)):
             table = getattr(self, name)
             if table.dtype != dtype or table.ndim != 1:
