@@ -1,5 +1,6 @@
 """The verdict for people: one table a run, one column a clock or timer, and the sentence last."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -77,11 +78,17 @@ def _table(columns: dict[str, Column]) -> Table:
     table.add_column("", no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    keys = dict.fromkeys(key for column in columns.values() for key in column)
-    for under, label in keys:
+    for under, label in _rows(columns.values()):
         figures = [column.get((under, label), Text()) for column in columns.values()]
         table.add_row(f"  {label}" if under else label, *figures)
     return table
+
+
+def _rows(columns: Iterable[Column]) -> list[tuple[str, str]]:
+    """Return the keys of all columns, each row followed by those that stand under it."""
+    keys = list(dict.fromkeys(key for column in columns for key in column))
+    mains = [label for under, label in keys if not under]
+    return sorted(keys, key=lambda key: mains.index(key[0] or key[1]))
 
 
 def _title(tables: Tables) -> str:
