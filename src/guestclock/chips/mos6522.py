@@ -50,6 +50,7 @@ class Mos6522:
     ``registers``) that fail to clear a timer's flag in the very cycle of its timeout, the one
     that shows FFFF (facts 7 and 8).
 
+    >>> from guestclock.chips.registers import WATCH_IRQ
     >>> via = Mos6522()
     >>> for cycle, register, value in [(0, 0xE, 0xC0), (1, 4, 20), (2, 5, 0)]:
     ...     via.write(register, value, cycle)
