@@ -114,7 +114,7 @@ class _Phases:
     """The guest's phases; their place in the tables is that of their number among the guest's numbers."""
 
     def __init__(self, transcript: Transcript, probes: Table) -> None:
-        numbers = {0, *transcript.phases, *(probes["tag"] >> 16).tolist()}
+        numbers = {0, *transcript.phases, *np.unique(probes["tag"] >> 16).tolist()}
         for said in (transcript.stamps, transcript.backs):
             numbers |= {line.id for line, _ in said}
         numbers |= {row.id for row in transcript.histogram}
@@ -180,15 +180,15 @@ def _told_looks(transcript: Transcript, phases: _Phases) -> Table:
     return looks
 
 
-def _streams(rows: Table) -> list[tuple[int, int]]:
-    """Return the source and phase of each row."""
-    return list(zip(rows["source"].tolist(), rows["phase"].tolist(), strict=True))
+def _streams(rows: Table) -> npt.NDArray[np.int64]:
+    """Return the source and phase of each row as one number."""
+    streams: npt.NDArray[np.int64] = rows["source"].astype(np.int64) << 32 | rows["phase"]
+    return streams
 
 
 def _uncovered(rows: Table, covering: Table) -> Table:
     """Return the rows whose source and phase have no row in ``covering``."""
-    covered = set(_streams(covering))
-    kept: Table = rows[np.array([stream not in covered for stream in _streams(rows)], bool)]
+    kept: Table = rows[~np.isin(_streams(rows), np.unique(_streams(covering)))]
     return kept
 
 
@@ -204,10 +204,9 @@ def _share_calls(looks: Table, phases: _Phases) -> None:
 
 def _price(looks: Table, phases: _Phases, column: str) -> None:
     """Fill in the cost of a call, in the phase that does nothing but call."""
-    for source, place in sorted(set(_streams(looks))):
-        if phases.kinds[place] != "calls":
-            continue
-        rows = np.flatnonzero((looks["source"] == source) & (looks["phase"] == place))
+    streams = _streams(looks)
+    for stream in np.unique(streams[phases.are("calls", looks["phase"])]):
+        rows = np.flatnonzero(streams == stream)
         time, calls = looks[column][rows], looks["calls"][rows]
         known = (time[1:] != UNKNOWN) & (time[:-1] != UNKNOWN) & (calls[1:] > 0)
         took = np.diff(time)[known]
