@@ -1,5 +1,6 @@
 """The line protocol, as guests write it and as bytes arrive."""
 
+import itertools
 from dataclasses import fields
 
 import pytest
@@ -119,7 +120,7 @@ def test_no_text_breaks_the_parser(rest: str) -> None:
 
 def _split(data: bytes, cuts: list[int]) -> list[bytes]:
     bounds = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    return [data[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
+    return [data[low:high] for low, high in itertools.pairwise(bounds)]
 
 
 NOISE = st.one_of(

@@ -21,6 +21,7 @@ from guestclock.errors import BadInputError
 from guestclock.guests import compiler, linux_init
 
 from . import initramfs
+from .kernel import SETTINGS
 
 FOLDER = Path(__file__).parent
 FRAGMENT = FOLDER / "mac.fragment"
@@ -76,7 +77,9 @@ def _init_inputs() -> Iterable[bytes]:
 def image_paths(cache_dir: Path, *, debug_timekeeping: bool = False) -> GuestImage:
     """Return where the guest built from the present sources lies, or will lie."""
     variant = variant_name(debug_timekeeping=debug_timekeeping)
-    config = _digest([kernel_config(debug_timekeeping=debug_timekeeping).encode()])
+    config = _digest(
+        part.encode() for part in (kernel_config(debug_timekeeping=debug_timekeeping), *SETTINGS)
+    )
     root = linux_dir(cache_dir)
     return GuestImage(
         kernel=root / f"{variant}-{config}" / "vmlinux",

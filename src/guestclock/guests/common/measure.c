@@ -32,26 +32,6 @@ static u32 resized_batch(u32 size, s64 took_ns)
     return size;
 }
 
-static void step_mono(const struct time32 *before, const struct time32 *after)
-{
-    s64 delta_ns = after->seconds == before->seconds ? after->fraction - before->fraction
-                                                     : mono_ns(after) - mono_ns(before);
-
-    if (delta_ns < 0)
-        phase_stepped_back(&phase, "mono", mono_ns(before), mono_ns(after));
-    histogram_add(&phase.mono, delta_ns);
-}
-
-static void step_real(const struct time32 *before, const struct time32 *after)
-{
-    s64 delta_ns = after->seconds == before->seconds ? (after->fraction - before->fraction) * (s32)NS_PER_US
-                                                     : real_ns(after) - real_ns(before);
-
-    if (delta_ns < 0)
-        phase_stepped_back(&phase, "real", real_ns(before), real_ns(after));
-    histogram_add(&phase.real, delta_ns);
-}
-
 /* The timed loop proper.  Only what no sound clock does enters the histogram: the calls, not our arithmetic,
  * are to be timed, so one subtraction and one comparison tell the usual from the rest. */
 static void call_batch(struct time32 *last, u32 count)
@@ -61,26 +41,26 @@ static void call_batch(struct time32 *last, u32 count)
     for (; count; count--) {
         sys_gettimeofday(&now);
         if ((u32)(now.fraction - before.fraction) > TICK_US || now.seconds != before.seconds) {
-            s64 delta_ns = real_ns(&now) - real_ns(&before);
+            s64 delta_ns = time_ns(REAL, &now) - time_ns(REAL, &before);
 
             if (delta_ns < 0 || delta_ns > TICK_US * NS_PER_US)
-                step_real(&before, &now);
+                phase_step(&phase, REAL, &before, &now);
         }
         before = now;
     }
     *last = before;
 }
 
-/* Steps while lines are being sent take as long as the lines do: of them only backward ones are faults. */
-static void look_again(struct look *before, int calls_only)
+/* Look at the clocks between batches, where lines may have been sent: of the steps only backward ones are faults. */
+static void look_again(struct look *before)
 {
+    enum guest_clock clock;
     struct look now;
 
     phase_look(&phase, &now);
-    if (!calls_only && mono_ns(&now.mono) < mono_ns(&before->mono))
-        step_mono(&before->mono, &now.mono);
-    if (real_ns(&now.real) < real_ns(&before->real))
-        step_real(&before->real, &now.real);
+    for (clock = MONO; clock < CLOCKS; clock++)
+        if (time_ns(clock, &now.at[clock]) < time_ns(clock, &before->at[clock]))
+            phase_step(&phase, clock, &before->at[clock], &now.at[clock]);
     *before = now;
 }
 
@@ -95,12 +75,12 @@ static void run_calls(u32 calls)
     for (; calls; calls -= count) {
         batch_began_ns = phase.now_ns;
         count = size < calls ? size : calls;
-        call_batch(&look.real, count);
+        call_batch(&look.at[REAL], count);
         phase.calls += count;
-        look_again(&look, 1);
+        look_again(&look);
         size = resized_batch(size, phase.now_ns - batch_began_ns);
         if (phase_report(&phase, &look))
-            look_again(&look, 1);
+            look_again(&look);
     }
     phase_end(&phase);
 }
@@ -110,10 +90,10 @@ static void hunt_batch(struct look *before, u32 count)
     struct look now;
 
     for (; count; count--) {
-        sys_monotonic(&now.mono);
-        sys_gettimeofday(&now.real);
-        step_mono(&before->mono, &now.mono);
-        step_real(&before->real, &now.real);
+        sys_monotonic(&now.at[MONO]);
+        sys_gettimeofday(&now.at[REAL]);
+        phase_step(&phase, MONO, &before->at[MONO], &now.at[MONO]);
+        phase_step(&phase, REAL, &before->at[REAL], &now.at[REAL]);
         *before = now;
     }
 }
@@ -130,10 +110,10 @@ static void run_hunt(u32 seconds)
         batch_began_ns = phase.now_ns;
         hunt_batch(&look, size);
         phase.calls += 2 * size;
-        look_again(&look, 0);
+        look_again(&look);
         size = resized_batch(size, phase.now_ns - batch_began_ns);
         if (phase_report(&phase, &look))
-            look_again(&look, 0);
+            look_again(&look);
     }
     phase_end(&phase);
 }
@@ -243,12 +223,14 @@ static int read_line(char *line, u32 size, int timed)
 static void run_echo(u32 seconds)
 {
     static char line[256];
+    struct look look;
 
     phase_begin(&phase, "echo", seconds, seconds);
-    while (read_line(line, sizeof line, 1)) {
+    while (phase.now_ns < phase.end_ns && read_line(line, sizeof line, 1)) {
         line_begin("echo");
         line_word("text", line);
         line_end();
+        phase_look(&phase, &look);
     }
     phase_end(&phase);
 }
@@ -263,7 +245,11 @@ static void refuse(const char *word)
 static void run_serve(const struct guest *guest)
 {
     static char line[256];
+    static int serving;
 
+    if (serving)
+        return refuse("serve"); /* within itself */
+    serving = 1;
     phase_begin(&phase, "serve", 0, 0);
     phase_end(&phase);
     while (read_line(line, sizeof line, 0) && !same(line, "bye")) {
@@ -280,6 +266,7 @@ static void run_serve(const struct guest *guest)
         }
         refuse(line);
     }
+    serving = 0;
 }
 
 static void run_order(const struct guest *guest, const struct order *order)

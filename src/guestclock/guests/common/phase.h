@@ -8,8 +8,10 @@
 
 #define BACKS_TOLD 20
 
+enum guest_clock { MONO, REAL, CLOCKS };
+
 struct back {
-    const char *clock;
+    enum guest_clock clock;
     s64 before_ns;
     s64 after_ns;
 };
@@ -28,24 +30,23 @@ struct phase {
     u32 backs; /* of them at most BACKS_TOLD are kept, and `backs_told` have been sent */
     u32 backs_told;
     struct back back[BACKS_TOLD];
-    struct histogram mono;
-    struct histogram real;
+    struct histogram steps[CLOCKS];
 };
 
 /* One look at both clocks, committed to the probe port. */
 struct look {
-    struct time32 mono; /* nanoseconds */
-    struct time32 real; /* microseconds */
+    struct time32 at[CLOCKS];
 };
 
-static inline s64 mono_ns(const struct time32 *time)
+/* clock_gettime counts nanoseconds, gettimeofday microseconds. */
+static inline s32 unit_ns(enum guest_clock clock)
 {
-    return time->seconds * NS_PER_S + time->fraction;
+    return clock == MONO ? 1 : NS_PER_US;
 }
 
-static inline s64 real_ns(const struct time32 *time)
+static inline s64 time_ns(enum guest_clock clock, const struct time32 *time)
 {
-    return time->seconds * NS_PER_S + time->fraction * NS_PER_US;
+    return time->seconds * NS_PER_S + time->fraction * unit_ns(clock);
 }
 
 void phase_begin(struct phase *phase, const char *name, u32 amount, u32 seconds);
@@ -57,6 +58,8 @@ void phase_stamp(struct phase *phase);
 /* Keep the lines flowing: send what is due.  Returns whether anything was sent, which takes guest time. */
 int phase_report(struct phase *phase, const struct look *look);
 
-void phase_stepped_back(struct phase *phase, const char *clock, s64 before_ns, s64 after_ns);
+/* Enter the step between two readings of a clock. */
+void phase_step(
+    struct phase *phase, enum guest_clock clock, const struct time32 *before, const struct time32 *after);
 
 #endif

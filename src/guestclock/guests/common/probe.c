@@ -23,11 +23,11 @@ int probe_present(void)
     return port != 0;
 }
 
-void probe_commit(u32 phase_id, enum probe_clock clock, u32 calls, u32 ticks, s64 value_ns)
+void probe_commit(u32 phase_id, u32 tag, u32 calls, u32 ticks, s64 value_ns)
 {
     if (!port)
         return;
-    port[TAG] = phase_id << 16 | clock;
+    port[TAG] = phase_id << 16 | tag;
     port[CALLS] = calls;
     port[TICKS] = ticks;
     port[VALUE_HIGH] = (u64)value_ns >> 32;

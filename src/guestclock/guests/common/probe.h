@@ -4,18 +4,16 @@
 
 #include "types.h"
 
-enum probe_clock {
-    PROBE_MONO = 1,
-    PROBE_REAL = 2,
-    PROBE_MONO_BEFORE = 3, /* the two sides of a backward step */
-    PROBE_MONO_AFTER = 4,
-    PROBE_REAL_BEFORE = 5,
-    PROBE_REAL_AFTER = 6,
+/* What a value is: tags for the clock MONO; those for REAL are one, or one pair, further on. */
+enum probe_tag {
+    PROBE_LOOK = 1,
+    PROBE_BEFORE = 3, /* the two sides of a backward step */
+    PROBE_AFTER = 4,
 };
 
 /* Use the port whose page is mapped at `registers`, if its magic reads right; NULL: there is none. */
 void probe_attach(volatile u32 *registers);
 int probe_present(void);
-void probe_commit(u32 phase_id, enum probe_clock clock, u32 calls, u32 ticks, s64 value_ns);
+void probe_commit(u32 phase_id, u32 tag, u32 calls, u32 ticks, s64 value_ns);
 
 #endif
