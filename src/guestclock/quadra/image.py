@@ -10,7 +10,7 @@
 from dataclasses import dataclass
 
 from guestclock.errors import BadInputError
-from guestclock.quadra.bootinfo import MIB, boot_records, check_ram
+from guestclock.quadra.bootinfo import MIB, RAM_MAX_BYTES, boot_records, check_ram
 from guestclock.quadra.elf import ElfImage
 
 # Linux/m68k boot protocol: supervisor, all interrupts masked, MMU off, a small stack below the kernel.
@@ -57,7 +57,7 @@ def assemble(
     if records_end > ram_bytes:
         raise BadInputError(
             f"{kernel.name}: the kernel and its boot records reach to {records_end:#x}, beyond "
-            f"{ram_bytes // MIB} MiB of RAM; give the machine at least {-(-records_end // MIB)} MiB"
+            f"{ram_bytes // MIB} MiB of RAM; {_way_out(records_end)}"
         )
     writes = [(segment.paddr, segment.data) for segment in kernel.segments if segment.data]
     writes.append((records_at, records))
@@ -67,7 +67,7 @@ def assemble(
             raise BadInputError(
                 f"{initrd_name}: {len(initrd)} bytes at the top of {ram_bytes // MIB} MiB of RAM begin at "
                 f"{ramdisk[0]:#x}, inside the kernel and its first page tables (to {needed:#x}); "
-                f"give the machine at least {-(-(needed + len(initrd) + PAGE_BYTES) // MIB)} MiB"
+                f"{_way_out(needed + len(initrd) + PAGE_BYTES)}"
             )
         writes.append((ramdisk[0], initrd))
     return BootImage(kernel.entry, tuple(writes), records_at, ramdisk)
@@ -81,6 +81,12 @@ def _place(initrd: bytes | None, name: str, ram_bytes: int) -> tuple[int, int] |
     if len(initrd) > ram_bytes:
         raise BadInputError(
             f"{name}: {len(initrd)} bytes do not fit into {ram_bytes // MIB} MiB of RAM; "
-            f"give the machine more than {-(-len(initrd) // MIB)} MiB"
+            f"{_way_out(len(initrd) + EARLY_TABLES_BYTES)}"
         )
     return (ram_bytes - len(initrd)) & -PAGE_BYTES, len(initrd)
+
+
+def _way_out(needed_bytes: int) -> str:
+    if needed_bytes > RAM_MAX_BYTES:
+        return f"no Quadra here has more than {RAM_MAX_BYTES // MIB} MiB, so make it smaller or link it lower"
+    return f"give the machine at least {-(-needed_bytes // MIB)} MiB"
