@@ -1,0 +1,1 @@
+"""A micro-VMM on /dev/kvm that measures clocks from inside a guest."""
