@@ -1,0 +1,59 @@
+"""``guestclock doctor``: this machine's clocks, by any user."""
+
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+Examples:
+
+  guestclock doctor                      what clocks this machine has, and what is wrong with them
+
+  guestclock doctor --seconds 60         compare more pairs of CPUs, follow clocks for longer
+
+  guestclock doctor --json               for a program
+
+  guestclock doctor --switch-clocksource as root: measure each clocksource in turn as the system's own
+"""
+
+
+def doctor(
+    *,
+    seconds: Annotated[float, typer.Option(help="About how long to measure.")] = 12.0,
+    seed: Annotated[int, typer.Option(help="Chooses the order in which pairs of CPUs are compared.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    switch_clocksource: Annotated[
+        bool,
+        typer.Option(
+            "--switch-clocksource",
+            help="Root only: make each available clocksource the system's in turn, measure, restore.",
+        ),
+    ] = False,
+) -> None:
+    """Examine this machine's clocks: what they are, what a read costs, whether they step or drift.
+
+    Needs no privileges and changes no setting, but for --switch-clocksource.
+    """
+    from guestclock.cli.stages import stages  # noqa: PLC0415 (imports wait until the command runs)
+    from guestclock.experiments import doctor as experiment  # noqa: PLC0415
+    from guestclock.experiments import doctor_document  # noqa: PLC0415
+
+    plan = experiment.DoctorPlan(step_budget_s=seconds * 0.4, drift_s=seconds * 0.35, seed=seed)
+    with stages(quiet=json) as progress:
+        if switch_clocksource:
+            from guestclock.experiments import switched  # noqa: PLC0415
+
+            document = switched.as_json(switched.measure_each(plan, progress))
+        else:
+            document = doctor_document.as_json(experiment.examine(plan, progress))
+    if json:
+        from json import dumps  # noqa: PLC0415
+
+        typer.echo(dumps(document, indent=2, ensure_ascii=False))
+    else:
+        from rich.console import Console  # noqa: PLC0415
+
+        from guestclock.report.clock_table import show_doctor, show_switched  # noqa: PLC0415
+
+        (show_switched if switch_clocksource else show_doctor)(Console(), document)
+    raise typer.Exit(int(document["exit_status"]))

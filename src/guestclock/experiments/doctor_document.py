@@ -1,0 +1,87 @@
+"""An examination as plain data, with units in the names."""
+
+from dataclasses import asdict
+from typing import Any
+
+from guestclock.experiments.doctor import PVCLOCK_PAGE, SYSTEM_CALL, Examination
+from guestclock.experiments.figures import Figures
+from guestclock.experiments.findings import Finding, Level, findings
+from guestclock.host.clocks import CLOCKS
+from guestclock.readloops import SHAPES
+
+SCHEMA = "guestclock.doctor"
+SCHEMA_VERSION = 1
+WITHOUT_BARRIER = frozenset(shape.name for shape in SHAPES if not shape.barriers)
+"""Reads that may go back between CPUs by their nature."""
+
+
+def as_json(found: Examination) -> dict[str, Any]:
+    """Return everything that was found, and the findings, worst first."""
+    figures = Figures.of(found)
+    told = findings(found)
+    fault = any(finding.level is Level.FAULT for finding in told)
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "good": not fault,
+        "exit_status": int(fault),
+        "machine": asdict(found.identity),
+        "cpus": list(found.cpus),
+        "superuser": found.superuser,
+        "machine_code": found.machine_code,
+        "vdso": found.vdso,
+        "tsc": None if found.tsc is None else asdict(found.tsc) | {"hz": found.tsc.hz},
+        "pvclock_page": None if found.page is None else asdict(found.page),
+        "clocks": [_row(name, title, found, figures) for name, title in _names(figures)],
+        "cpu_groups": found.groups,
+        "cpu_groups_compared": min((len(steps.groups) for steps in found.steps.values()), default=0),
+        "missing": found.missing,
+        "findings": [_finding(finding) for finding in told],
+    }
+
+
+def _names(figures: Figures) -> list[tuple[str, str]]:
+    """Return all that was measured, clocks first, and how each is called."""
+    titles = {clock.name: clock.name for clock in CLOCKS}
+    titles |= {shape.name: shape.title for shape in SHAPES}
+    known = [*figures.costs, *figures.steps, *figures.drifts]
+    shown = [name for name in dict.fromkeys(known) if not name.endswith(SYSTEM_CALL)]
+    return [(name, titles.get(name, name)) for name in shown]
+
+
+def _row(name: str, title: str, found: Examination, figures: Figures) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": name, "title": title}
+    if name in figures.costs:
+        cost = figures.costs[name]
+        row |= {
+            "min_ns": round(cost.min_ns, 3),
+            "median_ns": round(cost.median_ns, 3),
+            "p99_ns": round(cost.p99_ns, 3),
+        }
+    call_ns = figures.least_ns(name + SYSTEM_CALL)
+    if call_ns is not None:
+        row["system_call_ns"] = round(call_ns, 3)
+    if any(name == clock.name for clock in CLOCKS):
+        row["enters_kernel"] = figures.enters_kernel(name)
+        row["smallest_step_ns"] = found.resolution_ns.get(name)
+    if name in found.steps:
+        steps = figures.steps[name]
+        row |= {
+            "comparisons": steps.comparisons,
+            "backward_steps": steps.backward.count,
+            "worst_step_ns": steps.backward.worst_ns,
+            "steps_expected": name in WITHOUT_BARRIER,
+        }
+    if name in figures.drifts and (name == PVCLOCK_PAGE or not name.endswith("COARSE")):
+        drift = figures.drifts[name]
+        row |= {"rate_against_raw_ppm": drift.rate_ppm, "followed_ns": drift.elapsed_ns}
+    return row
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {
+        "level": finding.level.name.lower(),
+        "title": finding.title,
+        "consequence": finding.consequence,
+        "remedy": finding.remedy,
+    }

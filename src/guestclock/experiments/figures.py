@@ -1,0 +1,49 @@
+"""What the tables of an examination say of each clock, looked up by name."""
+
+from dataclasses import dataclass
+
+from guestclock.experiments.doctor import DRIFT, SYSTEM_CALL, Examination
+from guestclock.host.cost import through_system_call
+from guestclock.verdict import cost, drift, monotonicity
+from guestclock.verdict.cost import SourceCost
+from guestclock.verdict.drift import Offsets
+from guestclock.verdict.monotonicity import SourceSteps
+
+ALWAYS_A_SYSTEM_CALL = "CLOCK_THREAD_CPUTIME_ID"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Verdicts by the clock's name; every figure comes from the tables."""
+
+    costs: dict[str, SourceCost]
+    steps: dict[str, SourceSteps]
+    drifts: dict[str, Offsets]
+    """Against CLOCK_MONOTONIC_RAW, over the looks that are spread for it."""
+
+    @classmethod
+    def of(cls, found: Examination) -> "Figures":
+        """Judge the tables of an examination."""
+        return cls(
+            costs={source.source: source for source in cost.judge(found.tables).sources},
+            steps={source.source: source for source in monotonicity.judge(found.tables).sources},
+            drifts={
+                clock.source: clock.phases[DRIFT]
+                for clock in drift.judge(found.tables).clocks
+                if DRIFT in clock.phases and clock.reference == "host"
+            },
+        )
+
+    def least_ns(self, name: str) -> float | None:
+        """Return the cheapest batch of a clock, in ns a read."""
+        return self.costs[name].min_ns if name in self.costs else None
+
+    def enters_kernel(self, clock: str) -> bool | None:
+        """Return whether a read of a clock is a system call; None where nothing tells.
+
+        A read is compared with the system call for the same clock; where only Python could measure,
+        with a clock that always is one.
+        """
+        read = self.least_ns(clock)
+        call = self.least_ns(clock + SYSTEM_CALL) or self.least_ns(ALWAYS_A_SYSTEM_CALL)
+        return None if read is None or call is None else through_system_call(read, call)
