@@ -45,14 +45,14 @@ def test_the_probe_sees_a_turn(vm: MicroVm) -> None:
 @pytest.mark.parametrize("code", [PRIVILEGED, BREAKS])
 def test_a_guest_that_breaks_is_told(vm: MicroVm, code: bytes) -> None:
     plant(vm, code)
-    with pytest.raises(UnavailableError, match="the guest stopped in tsc at 0x[0-9a-f]+: shutdown"):
+    with pytest.raises(UnavailableError, match=r"the guest stopped in tsc at 0x[0-9a-f]+: shutdown"):
         vm.call(Call("tsc"))
 
 
 def test_a_guest_that_never_ends_is_ended(vm: MicroVm) -> None:
     plant(vm, NEVER_ENDS)
     vm.patience_s = 0.05
-    with pytest.raises(UnavailableError, match="did not come back within 0.05 s"):
+    with pytest.raises(UnavailableError, match=r"did not come back within 0\.05 s"):
         vm.call(Call("tsc"))
 
 

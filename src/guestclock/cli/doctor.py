@@ -38,7 +38,7 @@ def doctor(
     from guestclock.experiments import doctor as experiment  # noqa: PLC0415
     from guestclock.experiments import doctor_document  # noqa: PLC0415
 
-    plan = experiment.DoctorPlan(step_budget_s=seconds * 0.4, drift_s=seconds * 0.35, seed=seed)
+    plan = experiment.DoctorPlan.lasting(seconds, seed)
     with stages(quiet=json) as progress:
         if switch_clocksource:
             from guestclock.experiments import switched  # noqa: PLC0415

@@ -52,6 +52,17 @@ class DoctorPlan:
     """Those to look at; None: all that this process may use."""
     load_native: Callable[[], Native] = native.load
 
+    @classmethod
+    def lasting(cls, seconds: float, seed: int = 1) -> "DoctorPlan":
+        """Return a plan that takes about so long on an idle machine."""
+        return cls(
+            step_budget_s=seconds * 0.4,
+            drift_s=seconds * 0.35,
+            rounds=max(round(seconds * 0.7), 1),
+            reads=max(min(round(seconds * 10_000), 100_000), 1),
+            seed=seed,
+        )
+
     def __post_init__(self) -> None:
         if min(self.step_budget_s, self.drift_s) <= 0 or min(self.rounds, self.reads, self.batch_ns) < 1:
             raise BadInputError("the doctor's times must be above 0, its rounds and reads at least 1")

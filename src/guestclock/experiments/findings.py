@@ -7,7 +7,7 @@ from enum import IntEnum
 from guestclock.experiments.doctor import PVCLOCK_PAGE, Examination
 from guestclock.experiments.figures import Figures
 from guestclock.host.clocks import CLOCKS, RAW
-from guestclock.verdict.quantities import count, duration, rate
+from guestclock.verdict.quantities import count, duration, rate, times
 
 SWITCH = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 WITH_VDSO = frozenset(
@@ -83,7 +83,7 @@ def _clocks_that_step(found: Examination, figures: Figures) -> Iterator[Finding]
         backward = steps.backward
         yield Finding(
             Level.RISK if clock.name in settable else Level.FAULT,
-            f"{clock.name} went back {count(backward.count, 'time')} in {count(steps.comparisons, 'read')},"
+            f"{clock.name} went back {times(backward.count)} in {count(steps.comparisons, 'read')},"
             f" worst {duration(backward.worst_ns)} ({_where(found, clock.name)}).",
             "A program that subtracts two readings can get a negative duration.",
             "Was it set meanwhile? If not, report it with `guestclock doctor --json`."
@@ -101,7 +101,7 @@ def _tsc_steps(found: Examination, figures: Figures) -> Iterator[Finding]:
         yield Finding(
             Level.FAULT if used else Level.RISK,
             f"The CPUs' TSCs are not in step: {name.replace('_', '; ')} went back"
-            f" {count(steps.backward.count, 'time')}, worst {duration(steps.backward.worst_ns)}"
+            f" {times(steps.backward.count)}, worst {duration(steps.backward.worst_ns)}"
             f" ({_where(found, name)}).",
             "Time goes back when a thread moves between CPUs."
             if used
@@ -118,7 +118,7 @@ def _bare_tsc(found: Examination, figures: Figures) -> Iterator[Finding]:
     if "rdtsc" in found.steps and steps is not None and steps.backward.count:
         yield Finding(
             Level.NOTE,
-            f"rdtsc without a barrier went back {count(steps.backward.count, 'time')} in"
+            f"rdtsc without a barrier went back {times(steps.backward.count)} in"
             f" {count(steps.comparisons, 'read')}, worst {duration(steps.backward.worst_ns)}; this is how"
             " processors work.",
             "The processor reads the TSC before older loads are done.",
@@ -268,14 +268,18 @@ def _page(found: Examination, _figures: Figures) -> Iterator[Finding]:
     notable = used and abs(page.jump_at_next_update_ns) >= NOTABLE_JUMP_NS
     yield Finding(
         Level.RISK if notable else Level.NOTE,
-        f"kvm-clock runs {page.rate_error_ppb:+.1f} ppb against its host, by rounding alone (TSC at"
+        f"kvm-clock runs {_ppb(page.rate_error_ppb)} against its host, by rounding alone (TSC at"
         f" {page.tsc_khz / 1e6:.4g} GHz).",
         f"The master clock was last updated {duration(page.since_update_s * 1e9)} ago: at the next update the"
-        f" clock jumps by {duration(page.jump_at_next_update_ns)}, {duration(page.jump_per_day_ns)} for each day"
-        " without one"
+        f" clock jumps by {duration(page.jump_at_next_update_ns)}"
+        f" ({duration(page.jump_per_day_ns)} for each day without one)"
         + ("." if used else ", which this machine does not notice: its clocksource is another."),
         "Take clocksource tsc, which no update touches." if notable else "Nothing to do.",
     )
+
+
+def _ppb(value: float) -> str:
+    return f"{value:+.1f} ppb".replace("-", "−")
 
 
 def _rates(found: Examination, figures: Figures) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from guestclock.kvm.set_clock import Jump
 from guestclock.readloops import SHAPES
 from guestclock.verdict import cost as cost_verdict
 from guestclock.verdict import monotonicity
+from guestclock.verdict.quantities import duration, times
 
 SCHEMA = "guestclock.kvm"
 SCHEMA_VERSION = 1
@@ -28,9 +29,9 @@ def expected_to_step(source: str) -> bool:
 def faults(found: KvmClock) -> list[str]:
     """Return what is wrong with this KVM's clock, in sentences; empty when all is as it must be."""
     wrong = [
-        f"{source.source} went back {source.backward.count} times, worst {-source.backward.worst_ns} ns."
-        for source in monotonicity.judge(found.tables).sources
-        if source.backward.count and not expected_to_step(source.source)
+        f"{clock.source} went back {times(clock.backward.count)}, worst {duration(clock.backward.worst_ns)}."
+        for clock in monotonicity.judge(found.tables).sources
+        if clock.backward.count and not expected_to_step(clock.source)
     ]
     if (page := found.page) is not None:
         if page.exact != len(page.differences_ns):

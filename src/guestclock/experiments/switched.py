@@ -26,8 +26,12 @@ def measure_each(plan: DoctorPlan, progress: Progress = lambda _what, _share: No
         part = replace(plan, step_budget_s=plan.step_budget_s / share, drift_s=plan.drift_s / share)
         for name in switch.available:
             switch.to(name)
-            found[name] = examine(part, lambda what, done, name=name: progress(f"{name}: {what}", done))
+            found[name] = examine(part, _under(name, progress))
     return found
+
+
+def _under(clocksource: str, progress: Progress) -> Progress:
+    return lambda what, share: progress(f"{clocksource}: {what}", share)
 
 
 def as_json(found: dict[str, Examination]) -> dict[str, Any]:

@@ -38,9 +38,7 @@ def test_with_a_barrier_no_read_goes_back(pair: MicroVm, shape: Shape) -> None:
 def test_the_time_is_bounded(pair: MicroVm) -> None:
     times = iter([0.0, 1.0, 3.0])
     shape = BY_NAME["lfence_rdtsc"]
-    seen = warp.measure(
-        pair, shape, warp.common_page, reads=10**12, budget_s=2.0, clock=lambda: next(times)
-    )
+    seen = warp.measure(pair, shape, warp.common_page, reads=10**12, budget_s=2.0, clock=lambda: next(times))
     assert len(seen.results) == 2 * 2
 
 
