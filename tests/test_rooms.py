@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "readings": set(),
     "readloops": set(),
     "guests": {"readings"},
-    "quadra": {"chips", "timebase"},
+    "quadra": {"chips", "timebase", "readings"},
     "linux": {"guests"},
     "kvm": {"pvclock", "readloops"},
     "host": {"pvclock", "readloops"},

@@ -17,6 +17,7 @@ cdef class Board:
     cdef public int64_t budget_bytes
     cdef public int64_t granted_bytes
     cdef public int irq_level
+    cdef public int interrupt_mask
     cdef public bint stop_requested
     cdef public object failure
     cdef uint64_t io_read(self, uint64_t address, unsigned size) noexcept nogil

@@ -135,6 +135,8 @@ cdef class Board:
         code granted since the start; executed code is granted minus budget.
     ``irq_level``
         the interrupt level (0 to 7) on the CPU's pins; autovectored.
+    ``interrupt_mask``
+        the CPU's mask, as it was when the board last attended.
     ``stop_requested``
         end :meth:`Cpu.run` before the next block.
     ``failure``
@@ -282,6 +284,8 @@ cdef class Cpu:
         """
         cdef int status
         cdef uint64_t pc = self._env[ENV_PC]
+        if self._board.irq_level != self._applied_level:
+            self._apply_level()
         with nogil:
             status = uc_emu_start(self._uc, pc, ADDRESS_NEVER, 0, 0)
         failure, self._board.failure = self._board.failure, None
@@ -330,6 +334,7 @@ cdef class Cpu:
         """Let the board attend; then, before the block runs, stop or take an interrupt."""
         cdef bint kick = False
         if not self._board.stop_requested:
+            self._board.interrupt_mask = self._env[ENV_SR] >> 8 & 7
             self._board.attend()
         if self._board.irq_level != self._applied_level:
             self._apply_level()

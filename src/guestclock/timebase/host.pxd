@@ -1,3 +1,12 @@
+cdef enum:
+    NS_PER_S = 1000000000
+    SPIN_NS = 100000
+
+
+cdef long long monotonic_ns() noexcept nogil
+cdef void sleep_ns(long long length_ns) noexcept nogil
+
+
 cdef class HostClock:
     cdef object _stalls
     cdef public list suffered

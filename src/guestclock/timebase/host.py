@@ -1,4 +1,4 @@
-# cython: language_level=3, cdivision=True
+# cython: annotation_typing=False, cdivision=True
 """Host clocks: what a machine follows.  Time is injected: nothing else asks for it.
 
 A host clock tells ns since the machine started, given how much guest code has run by then.  The real one
@@ -11,39 +11,29 @@ from collections.abc import Iterator
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.posix.time import (  # type: ignore[import-not-found]
-        CLOCK_MONOTONIC,
-        clock_gettime,
-        nanosleep,
-        timespec,
-    )
+if cython.compiled:  # C constants: see host.pxd.
+    from cython.cimports.posix.time import CLOCK_MONOTONIC, clock_gettime, nanosleep, timespec
+else:
+    NS_PER_S = 1_000_000_000
+    # A sleep ends late by up to this much, so the last part of a wait spins.
+    SPIN_NS = 100_000
 
-NEVER: cython.longlong = cython.declare(cython.longlong, 2**63 - 1)
-NS_PER_S: cython.longlong = cython.declare(cython.longlong, 1_000_000_000)
-# A sleep ends late by up to this much, so the last part of a wait spins.
-SPIN_NS: cython.longlong = cython.declare(cython.longlong, 100_000)
+NO_STALL = 2**63 - 1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def monotonic_ns() -> cython.longlong:
-    """Read CLOCK_MONOTONIC, the one place that does."""
+def monotonic_ns() -> int:
+    """Read CLOCK_MONOTONIC: the one place that does."""
     if cython.compiled:
-        now: timespec
+        now = cython.declare(timespec)
         clock_gettime(CLOCK_MONOTONIC, cython.address(now))
         return now.tv_sec * NS_PER_S + now.tv_nsec
     return time.monotonic_ns()
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def sleep_ns(length_ns: cython.longlong) -> cython.void:
+def sleep_ns(length_ns: int) -> None:
     """Sleep; a signal may end it early."""
     if cython.compiled:
-        span: timespec
+        span = cython.declare(timespec)
         span.tv_sec = length_ns // NS_PER_S
         span.tv_nsec = length_ns % NS_PER_S
         nanosleep(cython.address(span), cython.NULL)
@@ -62,13 +52,13 @@ class HostClock:
 
     def _next_stall(self) -> None:
         with cython.gil:
-            self._stall_at_ns, self._stall_for_ns = next(self._stalls, (NEVER, 0))
+            self._stall_at_ns, self._stall_for_ns = next(self._stalls, (NO_STALL, 0))
 
-    def now(self, code_bytes: cython.longlong) -> cython.longlong:
+    def now(self, code_bytes: int) -> int:
         """Return host ns, after ``code_bytes`` of guest code."""
         return 0
 
-    def wait_until(self, code_bytes: cython.longlong, until_ns: cython.longlong) -> cython.longlong:
+    def wait_until(self, code_bytes: int, until_ns: int) -> int:
         """Let host time pass until ``until_ns`` while the guest waits; return host ns then."""
         return until_ns
 
@@ -89,11 +79,11 @@ class RealHost(HostClock):
         super().__init__(stalls)
         self._zero_ns = monotonic_ns()
 
-    def now(self, code_bytes: cython.longlong) -> cython.longlong:
+    def now(self, code_bytes: int) -> int:
         """Return host ns; sleep first if a stall has begun."""
-        now_ns: cython.longlong = monotonic_ns() - self._zero_ns
+        now_ns = cython.declare(cython.longlong, monotonic_ns() - self._zero_ns)
         while now_ns >= self._stall_at_ns:
-            end_ns: cython.longlong = now_ns + self._stall_for_ns
+            end_ns = cython.declare(cython.longlong, now_ns + self._stall_for_ns)
             with cython.gil:
                 self.suffered.append((now_ns, self._stall_for_ns))
             while now_ns < end_ns:
@@ -102,9 +92,9 @@ class RealHost(HostClock):
             self._next_stall()
         return now_ns
 
-    def wait_until(self, code_bytes: cython.longlong, until_ns: cython.longlong) -> cython.longlong:
+    def wait_until(self, code_bytes: int, until_ns: int) -> int:
         """Sleep, then spin, until ``until_ns``."""
-        now_ns: cython.longlong = self.now(code_bytes)
+        now_ns = cython.declare(cython.longlong, self.now(code_bytes))
         while now_ns < until_ns:
             if until_ns - now_ns > SPIN_NS:
                 sleep_ns(until_ns - now_ns - SPIN_NS // 2)
@@ -126,22 +116,21 @@ class SimulatedHost(HostClock):
         self.ps_per_byte = ps_per_byte
         self._offset_ns = 0
 
-    def now(self, code_bytes: cython.longlong) -> cython.longlong:
+    def now(self, code_bytes: int) -> int:
         """Return host ns: a stall that begins while code runs delays all that follows."""
-        now_ns: cython.longlong = self._offset_ns + code_bytes * self.ps_per_byte // 1000
+        now_ns = cython.declare(cython.longlong, self._offset_ns + code_bytes * self.ps_per_byte // 1000)
         while now_ns >= self._stall_at_ns:
             now_ns += self._stall_for_ns
             self._offset_ns += self._stall_for_ns
             self._record()
         return now_ns
 
-    def wait_until(self, code_bytes: cython.longlong, until_ns: cython.longlong) -> cython.longlong:
+    def wait_until(self, code_bytes: int, until_ns: int) -> int:
         """Let time pass at once: a stall that begins meanwhile delays only what it outlasts."""
-        now_ns: cython.longlong = self.now(code_bytes)
-        wake_ns: cython.longlong = until_ns
+        now_ns = cython.declare(cython.longlong, self.now(code_bytes))
+        wake_ns = cython.declare(cython.longlong, until_ns)
         while wake_ns > now_ns and wake_ns >= self._stall_at_ns:
-            if wake_ns < self._stall_at_ns + self._stall_for_ns:
-                wake_ns = self._stall_at_ns + self._stall_for_ns
+            wake_ns = max(wake_ns, self._stall_at_ns + self._stall_for_ns)
             self._record()
         if wake_ns > now_ns:
             self._offset_ns += wake_ns - now_ns

@@ -1,5 +1,9 @@
 from guestclock.timebase.host cimport HostClock
 
+cdef enum:
+    IDLE_NS = 10000000
+    BUDGET_MAX_BYTES = 1 << 22
+
 
 cdef class Pacer:
     cdef readonly long long guest_ns

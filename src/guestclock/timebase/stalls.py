@@ -3,7 +3,7 @@
 A schedule yields pairs ``(at_ns, for_ns)`` of host time, in order.  Its notation is a list of words:
 
 ``every=50ms,for=35ms``
-    at each multiple of 50 ms that does not fall into a stall
+    at each multiple of 50 ms at which no stall is on or just ends
 ``at=5s,for=10s``
     once
 ``random=7,every=200ms,for=20ms``
@@ -15,7 +15,6 @@ A schedule yields pairs ``(at_ns, for_ns)`` of host time, in order.  Its notatio
 import random
 import re
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 from guestclock.errors import BadInputError
@@ -34,7 +33,9 @@ def parse_duration_ns(text: str) -> int:
     """
     match = re.fullmatch(r"(\d+)(?:\.(\d{1,9}))?(ns|us|µs|ms|s)", text.strip())
     if match is None:
-        raise BadInputError(f"'{text}' is not a duration: give a number and a unit, as in 35ms, 200us or 1.5s")
+        raise BadInputError(
+            f"'{text}' is not a duration: give a number and a unit, as in 35ms, 200us or 1.5s"
+        )
     whole, fraction, unit = match[1], match[2] or "", match[3]
     scaled = int(whole + fraction) * UNITS_NS[unit]
     return scaled // 10 ** len(fraction)
@@ -73,12 +74,11 @@ def _length_ns(text: str, spec: str) -> int:
 
 
 def periodic(every_ns: int, for_ns: int) -> Iterator[Stall]:
-    """Yield a stall at each multiple of ``every_ns`` that does not fall into the stall before."""
-    end_ns = 0
-    for at_ns in count(every_ns, every_ns):
-        if at_ns >= end_ns:
-            yield at_ns, for_ns
-            end_ns = at_ns + for_ns
+    """Yield a stall at each multiple of ``every_ns`` after the end of the stall before."""
+    at_ns = every_ns
+    while True:
+        yield at_ns, for_ns
+        at_ns += every_ns * (for_ns // every_ns + 1)
 
 
 def scattered(seed: int, every_ns: int, for_ns: int) -> Iterator[Stall]:
@@ -97,7 +97,9 @@ def recorded(path: Path) -> Iterator[Stall]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"stall file {path}: {getattr(error, 'strerror', None) or 'is not text'}") from error
+        raise BadInputError(
+            f"stall file {path}: {getattr(error, 'strerror', None) or 'is not text'}"
+        ) from error
     stalls: list[Stall] = []
     end_ns = 0
     for number, line in enumerate(lines, 1):
@@ -108,7 +110,9 @@ def recorded(path: Path) -> Iterator[Stall]:
             raise BadInputError(f"{path}:{number}: a stall is two whole numbers, at_ns and for_ns")
         at_ns, for_ns = map(int, words)
         if at_ns < end_ns or for_ns == 0:
-            raise BadInputError(f"{path}:{number}: a stall at {at_ns} ns for {for_ns} ns begins before the last ended or is empty")
+            raise BadInputError(
+                f"{path}:{number}: the stall at {at_ns} ns for {for_ns} ns is empty or begins in the one before"
+            )
         stalls.append((at_ns, for_ns))
         end_ns = at_ns + for_ns
     return iter(stalls)

@@ -1,0 +1,94 @@
+"""The machine: a CPU, its memory and its bus, and the loop that runs them."""
+
+import mmap
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from guestclock.chips.mac_rtc import MacRtc
+from guestclock.chips.registers import NEVER
+from guestclock.errors import BadInputError
+from guestclock.quadra.bus import Bus, FastBus, Phi2Bus
+from guestclock.quadra.cpu import Cpu
+from guestclock.quadra.image import INITIAL_A7, INITIAL_SR, BootImage
+from guestclock.quadra.memory_map import IO_BASE, IO_END
+from guestclock.timebase.pacing import Pacer
+
+BUSES: dict[str, type[Bus]] = {"phi2": Phi2Bus, "fast": FastBus}
+
+# Everything that is neither RAM nor the I/O window: the ROM's place, expansion and NuBus slots.  It reads as
+# zero and is counted.  The last page is left out: the CPU's "never" address lies there.
+EMPTY_END = 0xFFFF_F000
+
+
+class Quadra:
+    """A Quadra 800 with a boot image in its memory.
+
+    ``transmitted(channel, byte)`` receives the serial output (channel 0 is A, the console);
+    ``rtc_seconds()`` tells the clock chip's time in seconds since 1904.
+
+    A context manager: leaving it frees the engine and the guest's memory.
+    """
+
+    def __init__(
+        self,
+        image: BootImage,
+        *,
+        ram_bytes: int,
+        pacer: Pacer,
+        bus: str,
+        rtc_seconds: Callable[[], int],
+        transmitted: Callable[[int, int], None],
+    ) -> None:
+        """Put the image into memory; nothing runs yet."""
+        if bus not in BUSES:
+            raise BadInputError(f"bus '{bus}': say {' or '.join(BUSES)}")
+        self.bus = BUSES[bus](pacer, MacRtc(rtc_seconds), transmitted)
+        self.cpu = Cpu(self.bus)
+        self.memory = mmap.mmap(-1, ram_bytes)
+        self.powered_off = False
+        self.bus.on_power_off = self._power_off
+        self.cpu.map_memory(0, self.memory)
+        self.cpu.map_board(ram_bytes, IO_BASE - ram_bytes)
+        self.cpu.map_board(IO_BASE, IO_END - IO_BASE)
+        self.cpu.map_board(IO_END, EMPTY_END - IO_END)
+        for address, data in image.writes:
+            self.memory[address : address + len(data)] = data
+        self.cpu.start(image.entry, INITIAL_A7, INITIAL_SR)
+
+    def _power_off(self) -> None:
+        self.powered_off = True
+
+    def run(self) -> None:
+        """Run until the guest powers off or something sets ``bus.stop_requested``.
+
+        ``bus.on_housekeeping`` is called every few milliseconds, idle or not.
+        """
+        bus, cpu = self.bus, self.cpu
+        while not bus.stop_requested:
+            cpu.run()
+            while not bus.stop_requested and bus.irq_level <= cpu.interrupt_mask:
+                # The guest executed STOP.
+                bus.interrupt_mask = cpu.interrupt_mask
+                bus.idle()
+                bus.on_housekeeping()
+
+    @property
+    def asleep_for_ever(self) -> bool:
+        """Whether the guest waits in STOP for an interrupt that no timer will bring."""
+        return self.bus.deadline_ns == NEVER and self.bus.irq_level <= self.cpu.interrupt_mask
+
+    def close(self) -> None:
+        """Free the engine and the memory."""
+        self.cpu.close()
+        self.memory.close()
+
+    def __enter__(self) -> Self:
+        """Return the machine."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free the machine."""
+        self.close()

@@ -1,0 +1,112 @@
+"""The notation of stall schedules, and what the host clocks make of them."""
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guestclock.errors import BadInputError
+from guestclock.timebase.host import RealHost, SimulatedHost
+from guestclock.timebase.stalls import parse_duration_ns, parse_stalls
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("35ms", 35 * MS),
+        ("1.5s", 1_500 * MS),
+        ("200us", 200_000),
+        ("200µs", 200_000),
+        ("7ns", 7),
+        ("0.25ms", 250_000),
+    ],
+)
+def test_durations(text: str, ns: int) -> None:
+    assert parse_duration_ns(text) == ns
+
+
+@pytest.mark.parametrize("text", ["", "35", "-1s", "1e3s", "1.s", "5 minutes"])
+def test_what_is_not_a_duration_says_what_is(text: str) -> None:
+    with pytest.raises(BadInputError, match=r"give a number and a unit"):
+        parse_duration_ns(text)
+
+
+def first(text: str, n: int = 4) -> list[tuple[int, int]]:
+    return list(islice(parse_stalls(text), n))
+
+
+def test_schedules() -> None:
+    assert first("every=50ms,for=35ms") == [(at * MS, 35 * MS) for at in (50, 100, 150, 200)]
+    assert first("every=50ms,for=50ms") == [(at * MS, 50 * MS) for at in (50, 150, 250, 350)]
+    assert first("every=50ms,for=120ms") == [(at * MS, 120 * MS) for at in (50, 200, 350, 500)]
+    assert first("at=5s,for=10s") == [(5_000 * MS, 10_000 * MS)]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 10**9), st.integers(1, 10**9))
+def test_random_schedules_repeat_and_never_overlap(seed: int, every_ns: int, for_ns: int) -> None:
+    text = f"random={seed},every={every_ns}ns,for={for_ns}ns"
+    stalls = first(text, 50)
+    assert stalls == first(text, 50)
+    ends = [at_ns + length_ns for at_ns, length_ns in stalls]
+    assert all(end_ns < at_ns for end_ns, (at_ns, _) in zip(ends, stalls[1:], strict=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["bogus", "every=50ms", "for=1s", "evry=50ms,for=1ms", "every=0ms,for=1ms", "random=x,every=1s,for=1s"],
+)
+def test_an_unknown_schedule_says_what_to_write(text: str) -> None:
+    with pytest.raises(BadInputError, match="stall"):
+        parse_stalls(text)
+
+
+def test_recorded_list(tmp_path: Path) -> None:
+    path = tmp_path / "stalls"
+    path.write_text("# at for\n5 10\n20 1 # last\n")
+    assert first(f"file={path}") == [(5, 10), (20, 1)]
+    path.write_text("5 10\n12 1\n")
+    with pytest.raises(BadInputError, match=r"stalls:2: .* begins in the one before"):
+        parse_stalls(f"file={path}")
+    with pytest.raises(BadInputError, match="No such file"):
+        parse_stalls(f"file={tmp_path / 'none'}")
+
+
+def test_a_stall_delays_running_code_by_its_length_and_a_waiting_guest_only_as_far_as_it_lasts() -> None:
+    running = SimulatedHost(parse_stalls("at=1us,for=5us"), ps_per_byte=1000)
+    assert [running.read_ns(n) for n in (999, 1000, 2000)] == [999, 6000, 7000]
+    waiting = SimulatedHost(parse_stalls("at=1us,for=5us"), ps_per_byte=1000)
+    assert waiting.pass_until(500, 800) == 800
+    assert waiting.pass_until(500, 2000) == 6000
+    assert waiting.pass_until(500, 9000) == 9000
+    assert waiting.suffered == [(1000, 5000)]
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 5000)), max_size=40),
+    st.integers(1, 3000),
+    st.integers(1, 3000),
+)
+def test_a_simulated_host_never_goes_back(moves: list[tuple[bool, int]], every_ns: int, for_ns: int) -> None:
+    host = SimulatedHost(parse_stalls(f"every={every_ns}ns,for={for_ns}ns"), ps_per_byte=1500)
+    code_bytes = last_ns = 0
+    for waits, amount in moves:
+        if waits:
+            now_ns = host.pass_until(code_bytes, last_ns + amount)
+            assert now_ns >= last_ns + amount
+        else:
+            code_bytes += amount
+            now_ns = host.read_ns(code_bytes)
+            assert now_ns >= last_ns + amount * 1500 // 1000 - 1
+        assert now_ns >= last_ns
+        last_ns = now_ns
+
+
+def test_the_real_host_waits_and_stalls() -> None:
+    host = RealHost(parse_stalls("at=1ms,for=3ms"))
+    assert host.pass_until(0, 500_000) >= 500_000
+    assert host.pass_until(0, 1_200_000) >= 4_000_000
+    assert len(host.suffered) == 1
