@@ -7,8 +7,9 @@ from guest_reports import read_report
 from on_qemu import run_on_qemu
 
 from guestclock.guests.clockprobe.build import ELF, build_clockprobe
-from guestclock.guests.lines import Echo, Hello, Refused
+from guestclock.guests.lines import Echo, Fault, Hello, Refused
 from guestclock.guests.orders import CLOCKPROBE, parse_phases, phases_word
+from guestclock.guests.stream import ConsoleStream
 
 pytestmark = pytest.mark.real
 
@@ -61,3 +62,12 @@ def test_serial_input() -> None:
 def test_echo() -> None:
     _, (report,) = read_report(run_on_qemu(ELF, "phases=echo:2", say=b"one two\nthree=3\n"))
     assert report.others == [Echo("one two"), Echo("three=3")]
+
+
+def test_a_fault_is_reported() -> None:
+    nothing_there = "probe=0x60000000"
+    heard = ConsoleStream().feed(run_on_qemu(ELF, nothing_there))
+    fault = heard[-1]
+    assert isinstance(fault, Fault)
+    assert fault.vector == 2  # bus error
+    assert 0x10000 <= fault.pc < 0x10000 + ELF.stat().st_size

@@ -93,7 +93,7 @@ void handle_fault(u32 frame_word, u32 pc)
     text[19] += vector / 10 % 10;
     text[20] += vector % 10;
     for (index = 0; index < 8; index++)
-        text[33 - index] = hex[pc >> 4 * index & 15];
+        text[34 - index] = hex[pc >> 4 * index & 15];
     console_write(text, sizeof text - 1);
     power_off();
 }
