@@ -9,7 +9,6 @@ one of the two phases, for it may be the same.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -181,7 +180,7 @@ def _forward(tables: Tables, readings: Table, events: Table) -> Steps:
     whose time stamp came late.
     """
     stated = Steps.of(events["value"])
-    time = true_time(readings)
+    time = _true_time(readings)
     if time is None:
         return stated
     known = time != UNKNOWN
@@ -190,11 +189,12 @@ def _forward(tables: Tables, readings: Table, events: Table) -> Steps:
     return _most(stated, Steps.of(gained[gained > tick_period_ns(tables)]))
 
 
-def true_time(readings: Table) -> Any:
+def _true_time(readings: Table) -> Ints | None:
     """Return the column with the best time that is known: true guest time, else the host's, else None."""
     for column in ("guest_ns", "host_ns"):
-        if np.any(readings[column] != UNKNOWN):
-            return readings[column]
+        time: Ints = readings[column]
+        if np.any(time != UNKNOWN):
+            return time
     return None
 
 
