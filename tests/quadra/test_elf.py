@@ -37,6 +37,11 @@ def test_segments_go_to_physical_addresses_in_order() -> None:
     assert (image.entry, image.end) == (0x1002, 0x8100)
 
 
+def test_segments_may_touch() -> None:
+    image = load_elf(Elf([Program(0x1000, bytes(8)), Program(0x1008, bytes(8))]).build())
+    assert [part.end for part in image.segments] == [0x1008, 0x1010]
+
+
 def test_file_is_named_in_errors(tmp_path: Path) -> None:
     path = tmp_path / "vmlinux"
     path.write_bytes(Elf().build())
@@ -61,7 +66,16 @@ def test_the_running_python_is_refused_by_its_kind() -> None:
     ("elf", "said"),
     [
         (Elf(elf_class=2, byte_order=1, machine=62), r"byte 18: is an x86-64 program; a Quadra runs m68k"),
+        (Elf(machine=2), r"byte 18: is a SPARC program"),
+        (Elf(machine=3), r"byte 18: is an x86 program"),
+        (Elf(machine=8), r"byte 18: is a MIPS program"),
         (Elf(machine=20), r"byte 18: is a PowerPC program"),
+        (Elf(machine=21), r"byte 18: is a 64-bit PowerPC program"),
+        (Elf(machine=22), r"byte 18: is an S/390 program"),
+        (Elf(machine=40), r"byte 18: is an ARM program"),
+        (Elf(machine=42), r"byte 18: is a SuperH program"),
+        (Elf(machine=183), r"byte 18: is an AArch64 program"),
+        (Elf(machine=243), r"byte 18: is a RISC-V program"),
         (Elf(machine=999), r"byte 18: is a machine 999 program"),
         (Elf(elf_class=2), r"byte 4: .*class is 2"),
         (Elf(byte_order=1), r"byte 5: is little-endian"),

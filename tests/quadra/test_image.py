@@ -43,7 +43,7 @@ def test_layout_of_a_kernel_with_an_initrd() -> None:
     assert (INITIAL_A7, INITIAL_SR) == (0x1000, 0x2700)
 
 
-@pytest.mark.parametrize("size", [0x2000, 0x2001])
+@pytest.mark.parametrize("size", [0x2000, 0x2001, 0x2002])
 def test_records_follow_the_kernel_at_an_even_address(size: int) -> None:
     image = assemble(kernel(size), initrd=None, command_line="", ram_bytes=4 * MIB)
     assert image.records_at == 0x1000 + size + size % 2
@@ -77,6 +77,45 @@ def test_fits_or_is_refused(ram_mib: int, size: int, bss: int, initrd_size: int)
     assert image.ramdisk[0] >= guest.end
 
 
+EARLY_TABLES = 0x10000  # behind the records, for head.S
+
+
+@pytest.mark.parametrize("spare_pages", [0, 1])
+def test_initrd_keeps_off_the_first_page_tables(spare_pages: int) -> None:
+    """The records of this kernel end where a page ends, so that the boundary can be met exactly."""
+    records = sum(
+        len(part) for _, part in assemble(kernel(), initrd=b"x", command_line="", ram_bytes=8 * MIB).writes
+    )
+    records -= len(kernel().segments[0].data) + 1
+    guest = kernel(0x2000, bss=0x1000 - records)
+    free = 8 * MIB - 0x4000 - EARLY_TABLES
+    image = assemble(guest, initrd=bytes(free - 4096 * spare_pages), command_line="", ram_bytes=8 * MIB)
+    assert image.ramdisk is not None
+    assert image.ramdisk[0] == 0x4000 + EARLY_TABLES + 4096 * spare_pages
+    said = refusal(guest, bytes(free + 1), 8)
+    assert said.startswith(f"root.cpio: {free + 1} bytes at the top of 8 MiB of RAM begin at 0x13000, inside")
+    assert said.endswith("give the machine at least 9 MiB")
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(8 * MIB, "begin at 0x0, inside"), (8 * MIB + 1, "do not fit into 8 MiB")]
+)
+def test_initrd_as_large_as_ram(size: int, said: str) -> None:
+    assert said in refusal(kernel(), bytes(size), 8)
+
+
+def test_records_end_with_ram_at_most() -> None:
+    records = len(assemble(kernel(), initrd=None, command_line="", ram_bytes=4 * MIB).writes[-1][1])
+    assemble(kernel(0x2000, bss=4 * MIB - 0x3000 - records), initrd=None, command_line="", ram_bytes=4 * MIB)
+    said = refusal(kernel(0x2000, bss=4 * MIB - 0x3000 - records + 2), None, 4)
+    assert said.endswith(f"reach to {4 * MIB + 2:#x}, beyond 4 MiB of RAM; give the machine at least 5 MiB")
+
+
+def test_impossible_ram_is_named_before_anything_that_does_not_fit() -> None:
+    with pytest.raises(BadInputError, match="RAM of 4096 bytes is no whole number of MiB"):
+        assemble(kernel(), initrd=bytes(9000), command_line="", ram_bytes=4096)
+
+
 def refusal(guest: ElfImage, initrd: bytes | None, ram_mib: int) -> str:
     with pytest.raises(BadInputError) as caught:
         assemble(guest, initrd=initrd, command_line="", ram_bytes=ram_mib * MIB, initrd_name="root.cpio")
@@ -101,6 +140,11 @@ def test_the_ram_a_refusal_asks_for_is_enough(ram_mib: int, bss: int, initrd_siz
             assert asked > ram_mib
             ram_mib = asked
     pytest.fail("the advice leads nowhere")
+
+
+def test_a_refusal_may_ask_for_all_that_a_quadra_has() -> None:
+    records = len(assemble(kernel(), initrd=None, command_line="", ram_bytes=4 * MIB).writes[-1][1])
+    assert refusal(kernel(0x2000, bss=1024 * MIB - 0x3000 - records), None, 8).endswith("at least 1024 MiB")
 
 
 def test_no_refusal_asks_for_more_than_a_quadra_has() -> None:
