@@ -1,0 +1,1 @@
+"""Speed as ratios from interleaved rounds: ``python -m benchmarks [NAME...]``."""
