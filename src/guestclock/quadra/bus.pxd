@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from guestclock.chips.mos6522 cimport (
+    ACR_T1_FREE_RUN,
     DDRB,
     IFR_T1,
     NEVER,

@@ -70,6 +70,10 @@ class Log:
         with cython.gil:
             self._full.append(np.array(self._rows))
 
+    def last(self, column: int) -> int:
+        """Return a value of the newest row; there must be one."""
+        return int(self._rows[(self.count - 1) % LOG_ROWS, column])
+
     def rows(self) -> npt.NDArray[np.int64]:
         """Return all rows so far, an array of shape (rows, columns)."""
         used = self.count - LOG_ROWS * len(self._full)
@@ -257,6 +261,11 @@ class Bus(Board):
         self._underflows = self.via1.t1_underflows
         if self.via1.ier & IFR_T1 == 0 or self.via1.ifr & IFR_T1 == 0:
             return
+        if self.via1.acr & ACR_T1_FREE_RUN == 0:
+            # One-shot: the counter goes on, but only the first timeout means anything.
+            if self._pending:
+                return
+            passed = 1
         cycle = cython.declare(cython.longlong, self.via1.t1_flag_half // 2)
         self._log_event(UNDERFLOW, cycle, self.cursor.rate.start_ns(cycle), passed)
         self._pending = True
@@ -366,7 +375,7 @@ class Bus(Board):
         self.unmapped[key] = self.unmapped.get(key, 0) + 1
 
     def receive(self, channel: int, data: bytes) -> None:
-        """Put console input into an SCC channel (0 is A)."""
+        """Put input into a channel of the SCC."""
         self.scc.receive(channel, data)
         self._scc_changed()
 

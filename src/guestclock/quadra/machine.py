@@ -24,7 +24,7 @@ EMPTY_END = 0xFFFF_F000
 class Quadra:
     """A Quadra 800 with a boot image in its memory.
 
-    ``transmitted(channel, byte)`` receives the serial output (channel 0 is A, the console);
+    ``transmitted(channel, byte)`` receives the serial output (the console is ``CHANNEL_A`` of the SCC);
     ``rtc_seconds()`` tells the clock chip's time in seconds since 1904.
 
     A context manager: leaving it frees the engine and the guest's memory.
@@ -47,6 +47,7 @@ class Quadra:
         self.cpu = Cpu(self.bus)
         self.memory = mmap.mmap(-1, ram_bytes)
         self.powered_off = False
+        self.in_stop = False
         self.bus.on_power_off = self._power_off
         self.cpu.map_memory(0, self.memory)
         self.cpu.map_board(ram_bytes, IO_BASE - ram_bytes)
@@ -68,15 +69,18 @@ class Quadra:
         while not bus.stop_requested:
             cpu.run()
             while not bus.stop_requested and bus.irq_level <= cpu.interrupt_mask:
-                # The guest executed STOP.
+                self.in_stop = True
                 bus.interrupt_mask = cpu.interrupt_mask
                 bus.idle()
                 bus.on_housekeeping()
+            self.in_stop = False
 
     @property
     def asleep_for_ever(self) -> bool:
         """Whether the guest waits in STOP for an interrupt that no timer will bring."""
-        return self.bus.deadline_ns == NEVER and self.bus.irq_level <= self.cpu.interrupt_mask
+        return (
+            self.in_stop and self.bus.deadline_ns == NEVER and self.bus.irq_level <= self.bus.interrupt_mask
+        )
 
     def close(self) -> None:
         """Free the engine and the memory."""

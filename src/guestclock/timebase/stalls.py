@@ -6,8 +6,8 @@ A schedule yields pairs ``(at_ns, for_ns)`` of host time, in order.  Its notatio
     at each multiple of 50 ms at which no stall is on or just ends
 ``at=5s,for=10s``
     once
-``random=7,every=200ms,for=20ms``
-    seed 7: gaps and lengths drawn evenly from 1 ns to twice the given values
+``random,every=200ms,for=20ms`` or ``random=7,every=200ms,for=20ms``
+    gaps and lengths drawn evenly from 1 ns to twice the given values, from the run's seed or from seed 7
 ``file=PATH``
     a recorded list: lines ``at_ns for_ns``; ``#`` starts a comment
 """
@@ -41,15 +41,18 @@ def parse_duration_ns(text: str) -> int:
     return scaled // 10 ** len(fraction)
 
 
-def parse_stalls(text: str) -> Iterator[Stall]:
-    """Return the schedule that ``text`` describes; raise :class:`BadInputError` for an unknown word."""
+def parse_stalls(text: str, seed: int = 0) -> Iterator[Stall]:
+    """Return the schedule that ``text`` describes; raise :class:`BadInputError` for an unknown word.
+
+    ``seed`` is for a random schedule that names none.
+    """
     words: dict[str, str] = {}
     for part in text.split(","):
-        name, sign, value = part.strip().partition("=")
-        if name not in WORDS or not sign:
+        name, _, value = part.strip().partition("=")
+        if name not in WORDS or not (value or part.strip() == "random"):
             raise BadInputError(
                 f"stall '{text}': unknown word '{part.strip()}': say every=50ms,for=35ms, at=5s,for=10s, "
-                "random=SEED,every=200ms,for=20ms or file=PATH"
+                "random,every=200ms,for=20ms or file=PATH"
             )
         words[name] = value
     if set(words) == {"file"}:
@@ -59,10 +62,11 @@ def parse_stalls(text: str) -> Iterator[Stall]:
     if set(words) == {"every", "for"}:
         return periodic(_length_ns(words["every"], text), _length_ns(words["for"], text))
     if set(words) == {"random", "every", "for"}:
-        if not words["random"].isdecimal():
-            raise BadInputError(f"stall '{text}': random={words['random']}: the seed is a whole number")
+        own = words["random"]
+        if own and not own.isdecimal():
+            raise BadInputError(f"stall '{text}': random={own}: the seed is a whole number")
         every_ns, for_ns = _length_ns(words["every"], text), _length_ns(words["for"], text)
-        return scattered(int(words["random"]), every_ns, for_ns)
+        return scattered(int(own) if own else seed, every_ns, for_ns)
     raise BadInputError(f"stall '{text}': {', '.join(words)} do not make a schedule: say every=50ms,for=35ms")
 
 

@@ -1,0 +1,54 @@
+"""What to boot: a bundled guest, or the user's own kernel."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from guestclock.errors import BadInputError
+from guestclock.guests.orders import CLOCKPROBE, LINUX, Phase, phases_word
+from guestclock.linux.cache import default_cache_dir, find_guest
+from guestclock.linux.command_line import command_line
+from guestclock.quadra.elf import load_elf
+from guestclock.quadra.image import BootImage, assemble
+from guestclock.quadra.memory_map import IO_BASE, PROBE_START
+
+GUESTS = (CLOCKPROBE, LINUX)
+PROBE_WORD = f"probe={IO_BASE + PROBE_START:#x}"
+
+
+@dataclass(frozen=True)
+class Boot:
+    """A kernel, perhaps an initrd, and the command line that orders what to measure."""
+
+    kernel: Path
+    initrd: Path | None
+    command_line: str
+
+    def image(self, ram_bytes: int) -> BootImage:
+        """Return what to put into a memory of that size."""
+        return assemble(
+            load_elf(self.kernel),
+            initrd=None if self.initrd is None else read(self.initrd),
+            command_line=self.command_line,
+            ram_bytes=ram_bytes,
+            **({} if self.initrd is None else {"initrd_name": str(self.initrd)}),
+        )
+
+
+def read(path: Path) -> bytes:
+    """Return a file's bytes, or raise :class:`BadInputError` that names it."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}") from error
+
+
+def bundled(guest: str, phases: tuple[Phase, ...], *, debug_timekeeping: bool = False) -> Boot:
+    """Return the boot of a bundled guest with orders to run ``phases``."""
+    if guest == CLOCKPROBE:
+        kernel = Path(str(files("guestclock.guests.clockprobe") / "clockprobe.elf"))
+        return Boot(kernel, None, f"{phases_word(phases)} {PROBE_WORD}")
+    if guest == LINUX:
+        image = find_guest(default_cache_dir(), debug_timekeeping=debug_timekeeping)
+        return Boot(image.kernel, image.initrd, command_line(phases, [PROBE_WORD]))
+    raise BadInputError(f"guest '{guest}': say {' or '.join(GUESTS)}, or --kernel FILE")
