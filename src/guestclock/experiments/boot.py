@@ -14,6 +14,8 @@ from guestclock.quadra.memory_map import IO_BASE, PROBE_START
 
 GUESTS = (CLOCKPROBE, LINUX)
 PROBE_WORD = f"probe={IO_BASE + PROBE_START:#x}"
+# Phases whose amount is seconds of the guest's time.
+TIMED_PHASES = ("hunt", "idle", "busy", "echo")
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,20 @@ def read(path: Path) -> bytes:
         raise BadInputError(f"{path}: {error.strerror}") from error
 
 
-def bundled(guest: str, phases: tuple[Phase, ...], *, debug_timekeeping: bool = False) -> Boot:
-    """Return the boot of a bundled guest with orders to run ``phases``."""
+def bundled(
+    guest: str, phases: tuple[Phase, ...], append: str = "", *, debug_timekeeping: bool = False
+) -> Boot:
+    """Return the boot of a bundled guest with orders to run ``phases``, and ``append`` on its command line."""
+    more = [PROBE_WORD, *append.split()]
     if guest == CLOCKPROBE:
         kernel = Path(str(files("guestclock.guests.clockprobe") / "clockprobe.elf"))
-        return Boot(kernel, None, f"{phases_word(phases)} {PROBE_WORD}")
+        return Boot(kernel, None, " ".join([phases_word(phases), *more]))
     if guest == LINUX:
         image = find_guest(default_cache_dir(), debug_timekeeping=debug_timekeeping)
-        return Boot(image.kernel, image.initrd, command_line(phases, [PROBE_WORD]))
+        return Boot(image.kernel, image.initrd, command_line(phases, more))
     raise BadInputError(f"guest '{guest}': say {' or '.join(GUESTS)}, or --kernel FILE")
+
+
+def own(kernel: Path, initrd: Path | None, append: str) -> Boot:
+    """Return the boot of the user's own kernel, with the probe port announced."""
+    return Boot(kernel, initrd, f"{append} {PROBE_WORD}".strip())

@@ -29,7 +29,6 @@ PACINGS = ("paced", "virtual", "host")
 HOSTS = ("real", "simulated")
 
 
-
 @dataclass(frozen=True)
 class RunPlan:
     """How a machine is to be set up and paced.  ``bus`` None takes the pacing's default."""
@@ -50,7 +49,9 @@ class RunPlan:
             raise BadInputError(f"host '{self.host}': say {' or '.join(HOSTS)}")
         if self.stall is not None:
             if self.pacing == "virtual":
-                raise BadInputError("virtual time knows no host, so nothing can stall it: say --pacing paced or host")
+                raise BadInputError(
+                    "virtual time knows no host, so nothing can stall it: say --pacing paced or host"
+                )
             parse_stalls(self.stall, self.seed)
         if self.ram_mib < 1:
             raise BadInputError(f"{self.ram_mib} MiB of memory: give a positive number")
@@ -160,7 +161,9 @@ class _Overseer:
         probes = self.machine.bus.probes
         if probes.count:
             silent_ns = min(silent_ns, pacer.guest_ns - probes.last(PROBE_COLUMNS.index("guest_ns")))
-        if self.plan.silence_s and (silent_ns > self.plan.silence_s * NS_PER_S or self.machine.asleep_for_ever):
+        if self.plan.silence_s and (
+            silent_ns > self.plan.silence_s * NS_PER_S or self.machine.asleep_for_ever
+        ):
             self._end("watchdog")
 
     def _end(self, how: str) -> None:

@@ -1,0 +1,110 @@
+"""``guestclock run``: a guest on our Quadra 800, and the verdict on its clock."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+EXAMPLES = """
+Examples:
+
+  guestclock run                                         the bundled guest, 10 s, paced by this host
+
+  guestclock run --guest linux --seconds 60              real Linux (after `guestclock build-guest`)
+
+  guestclock run --stall every=200ms,for=150ms           the same on a host that keeps stalling
+
+  guestclock run --pacing virtual --calls 20000000       reproducible to the byte
+
+  guestclock run --pacing host --host simulated --stall every=50ms,for=35ms
+
+                                                         what emulators do by default: steps and lost ticks
+
+  guestclock run --guest linux --phases user:0           check the guest's userland
+
+  guestclock run --kernel vmlinux --initrd initrd --append console=ttyS0 --console
+"""
+
+
+def run(
+    *,
+    guest: Annotated[str, typer.Option(help="The bundled guest: clockprobe or linux.")] = "clockprobe",
+    kernel: Annotated[Path | None, typer.Option(help="A kernel of your own (ELF, m68k).")] = None,
+    initrd: Annotated[Path | None, typer.Option(help="Its initrd.")] = None,
+    append: Annotated[str, typer.Option(help="More words for the kernel's command line.")] = "",
+    debug_timekeeping: Annotated[
+        bool, typer.Option("--debug-timekeeping", help="The Linux guest with CONFIG_DEBUG_TIMEKEEPING.")
+    ] = False,
+    pacing: Annotated[str, typer.Option(help="What drives guest time: paced, virtual or host.")] = "paced",
+    host: Annotated[str, typer.Option(help="The host clock: real or simulated.")] = "real",
+    bus: Annotated[
+        str | None,
+        typer.Option(help="phi2: a cycle an access, as on the real bus; fast.  [default: by pacing]"),
+    ] = None,
+    seconds: Annotated[int, typer.Option(help="How long to hunt, idle and compute, in guest seconds.")] = 10,
+    calls: Annotated[int, typer.Option(help="How many gettimeofday calls to time.")] = 100_000,
+    phases: Annotated[
+        str | None, typer.Option(help="What the guest does, as in hunt:5,idle:2, instead of both.")
+    ] = None,
+    stall: Annotated[
+        str | None, typer.Option(help="When the host keeps the guest from running: every=50ms,for=35ms …")
+    ] = None,
+    ram: Annotated[int, typer.Option(help="The guest's memory in MiB.")] = 64,
+    seed: Annotated[int, typer.Option(help="Seed of a random stall schedule.")] = 1,
+    watchdog: Annotated[int, typer.Option(help="End a guest silent for so many seconds; 0: never.")] = 30,
+    console: Annotated[bool, typer.Option("--console", help="Connect this terminal to the guest.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Keep the tables and the console in this folder.")] = None,
+) -> None:
+    """Run a guest on our own Quadra 800 and judge the clock that it sees."""
+    from guestclock.experiments import boot  # noqa: PLC0415 (imports wait)
+    from guestclock.experiments import run as experiment
+    from guestclock.guests.orders import default_phases, parse_phases  # noqa: PLC0415
+    from guestclock.verdict import judge  # noqa: PLC0415
+
+    plan = experiment.RunPlan(
+        pacing=pacing, host=host, bus=bus, stall=stall, seed=seed, ram_mib=ram, silence_s=watchdog
+    )
+    if kernel is not None:
+        what = boot.own(kernel, initrd, append)
+        length_s = 0
+    elif initrd is not None:
+        raise typer.BadParameter("an initrd needs --kernel FILE", param_hint="--initrd")
+    else:
+        orders = parse_phases(phases, guest) if phases else default_phases(seconds, calls)
+        what = boot.bundled(guest, orders, append, debug_timekeeping=debug_timekeeping)
+        length_s = sum(phase.amount for phase in orders if phase.name in boot.TIMED_PHASES)
+    ran = _run(experiment, plan, what, length_s, console, json)
+    if save is not None:
+        ran.save(save)
+    verdict = judge(ran.tables)
+    _tell(ran, verdict, json)
+    raise typer.Exit(verdict.exit_status)
+
+
+def _run(experiment: Any, plan: Any, what: Any, length_s: int, console: bool, quiet: bool) -> Any:
+    if console:
+        from guestclock.cli.terminal import connected  # noqa: PLC0415
+
+        with connected() as terminal:
+            return experiment.run(plan, what, echo=terminal.show, typed=terminal.typed)
+    from guestclock.cli.run_progress import shown  # noqa: PLC0415
+
+    with shown(length_s, quiet=quiet) as progress:
+        return experiment.run(plan, what, progress=progress)
+
+
+def _tell(ran: Any, verdict: Any, as_json: bool) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from guestclock.report.json import to_json  # noqa: PLC0415
+    from guestclock.report.terminal import show  # noqa: PLC0415
+
+    if as_json:
+        typer.echo(to_json(ran.tables, verdict))
+        return
+    if ran.tables.meta["ended"] not in {"done", "interrupted"} and ran.last_lines:
+        typer.echo("The guest's last lines:", err=True)
+        for line in ran.last_lines:
+            typer.echo(f"  {line}", err=True)
+    show(Console(), ran.tables, verdict)
