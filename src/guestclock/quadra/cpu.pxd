@@ -35,6 +35,8 @@ cdef class Cpu:
     cdef int _window_count
     cdef int _applied_level
     cdef bint _poll
+    cdef bint _entering_access_error
+    cdef bint _double_fault
     cdef readonly uint64_t exceptions
     cdef void _apply_level(self) noexcept nogil
     cdef void _force_attend(self) noexcept nogil
