@@ -53,6 +53,16 @@ def test_serial_input(linux_guest: GuestImage) -> None:
     ]
 
 
+def test_the_debugging_variant_checks_its_clocksource(linux_guest: GuestImage) -> None:
+    variant = build_guest(default_cache_dir(), debug_timekeeping=True)
+    warning = b"larger than the '%s' clock's 50%% safety margin"
+    assert warning in variant.kernel.read_bytes()
+    assert warning not in linux_guest.kernel.read_bytes()
+    assert variant.initrd == linux_guest.initrd
+    _, (report,) = read_report(run_linux(variant, "calls:1000"))
+    assert report.done.calls == 1000
+
+
 def test_an_interrupted_build_goes_on(tmp_path: Path) -> None:
     class StopBuildingError(Exception):
         pass

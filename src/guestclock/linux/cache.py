@@ -4,7 +4,7 @@
 
     CACHE/linux-6.1/
         source/                the kernel's source, unpacked once
-        build-VARIANT/         make's output, kept so that the next build is an incremental one
+        build/                 make's output; kept, so that the next variant takes seconds
         VARIANT-HASH/vmlinux   the finished kernel; HASH over its configuration
         init-HASH/initrd       the finished initramfs; HASH over the init's source and its packing
 
