@@ -219,6 +219,19 @@ def test_raising_enable_aborts_a_command(edges: int) -> None:
     assert not any(rtc.pram)
 
 
+def test_line_is_released_after_eight_bits_and_nothing_follows() -> None:
+    linux, rtc, _ = machine(-RTC_OFFSET)
+    linux.port.write(CLOCK)
+    linux.send(0x81)
+    assert linux.receive() == 0
+    assert linux.receive() == 0xFF
+    linux.send(0x81)
+    assert linux.receive() == 0xFF
+    linux.port.write(CLOCK | ENABLE_N)
+    assert linux.read_register(0) == 0
+    assert rtc.data_out
+
+
 def test_clock_is_ignored_while_not_selected() -> None:
     linux, _, _ = machine(77)
     for _ in range(5):

@@ -86,7 +86,32 @@ def test_after_power_up_nothing_is_pending() -> None:
         assert port.get(0) & (RX_AVAILABLE | TX_EMPTY) == TX_EMPTY
         assert port.get(1) == 0x07
         assert port.get(3) == 0
+        assert port.get(15) == 0xF8
     assert not scc.irq
+
+
+def test_each_enable_is_its_own_bit() -> None:
+    scc, wire = chip()
+    port = Port(scc, CHANNEL_A)
+    port.open()
+    port.put(3, 0xFF & ~RX_ENABLE)
+    port.put(5, 0xFF & ~TX_ENABLE)
+    scc.receive(CHANNEL_A, b"a")
+    assert not port.get(0) & RX_AVAILABLE
+    port.store(0x41)
+    assert not wire.sent[CHANNEL_A]
+    port.put(3, RX_ENABLE)
+    port.put(5, TX_ENABLE)
+    assert port.get(0) & RX_AVAILABLE
+    assert wire.sent[CHANNEL_A] == b"A"
+    assert Port(scc, CHANNEL_A).get(3) == RX_IP[CHANNEL_A] | TX_IP[CHANNEL_A]
+    port.put(1, 0xFF & ~(RX_INT_SPECIAL | TX_INT))
+    assert port.get(3) == 0
+    port.put(1, TX_INT | RX_INT_ALL)
+    port.put(9, 0x3F & ~MIE)
+    assert not scc.irq
+    port.put(9, MIE)
+    assert scc.irq
 
 
 def test_pointer_falls_back_to_zero_after_one_access() -> None:
@@ -359,11 +384,14 @@ def test_resets_hit_their_channels(command: int, hit: set[int]) -> None:
     for channel in (CHANNEL_A, CHANNEL_B):
         port = Port(scc, channel)
         assert bool(port.get(0) & RX_AVAILABLE) == (channel not in hit)
+        assert port.get(15) == (0xF8 if channel in hit else 0x80)
         assert port.get(12) == 0x5A
         port.store(0x42)
         assert wire.sent[channel] == (b"A" if channel in hit else b"AB")
         state = scc.snapshot()
         assert (state.a if channel == CHANNEL_A else state.b).line == b"d"  # what has not arrived is not lost
+        scc.receive(channel, b"")
+        assert bool(port.get(0) & RX_AVAILABLE) == (channel not in hit)
     assert scc.irq == (len(hit) == 1)
 
 

@@ -109,10 +109,10 @@ class Channel:
         self.reset()
 
     def reset(self) -> None:
-        """Reset the channel (UM0109, "SCC/ESCC reset": X bits keep their value)."""
-        self.wr1 &= 0x24
+        """Reset what UM0109's reset table resets and this chip acts on: enables, and bytes on their way."""
+        self.wr1 = 0
         self.wr3 &= ~WR3_RX_ENABLE
-        self.wr5 &= 0x61
+        self.wr5 &= ~WR5_TX_ENABLE
         self.wr15 = 0xF8
         self.fifo.clear()
         self.tx_held = NOTHING
