@@ -1,0 +1,1 @@
+"""Real QEMU processes: started, listened to, and never left running."""
