@@ -1,9 +1,16 @@
 """``guestclock kvm``: the KVM clock, measured inside a guest."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from guestclock.experiments.kvm_clock import KvmPlan
+    from guestclock.readings import Tables
+
+Progress = Callable[[str, float], None]
 
 EXAMPLES = """
 Examples:
@@ -27,25 +34,50 @@ def kvm(
     seconds: Annotated[float, typer.Option(help="Time limit for each kind's comparison.")] = 6.0,
     seed: Annotated[int, typer.Option(help="Of the random pages.")] = 1,
     device: Annotated[Path, typer.Option(help="The KVM device.")] = Path("/dev/kvm"),
+    linux: Annotated[
+        bool, typer.Option("--linux", help="Measure in a real Linux guest under QEMU instead.")
+    ] = False,
+    accel: Annotated[str, typer.Option(help="With --linux: auto, kvm or tcg.")] = "auto",
+    cpus: Annotated[int, typer.Option(help="With --linux: the guest's CPUs.")] = 2,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
     save: Annotated[Path | None, typer.Option(help="Save the tables to this file.")] = None,
 ) -> None:
     """Measure clocks inside a KVM guest: cost of a read, backward steps, the page against KVM's own clock."""
     from guestclock.cli.stages import stages  # noqa: PLC0415 (imports wait until the command runs)
-    from guestclock.experiments import kvm_clock, kvm_document  # noqa: PLC0415
 
-    plan = kvm_clock.KvmPlan(rounds=rounds, reads=reads, step_budget_s=seconds, seed=seed, device=device)
     with stages(quiet=json) as progress:
-        found = kvm_clock.run(plan, progress)
-    _tell(kvm_document.as_json(found), json)
+        if linux:
+            document, tables = _linux(accel, cpus, device, progress)
+        else:
+            from guestclock.experiments.kvm_clock import KvmPlan  # noqa: PLC0415
+
+            plan = KvmPlan(rounds=rounds, reads=reads, step_budget_s=seconds, seed=seed, device=device)
+            document, tables = _micro(plan, progress)
+    _tell(document, json)
     if save is not None:
         from guestclock.readings import save as save_tables  # noqa: PLC0415
 
-        save_tables(found.tables, save)
-    raise typer.Exit(kvm_document.exit_status(found))
+        save_tables(tables, save)
+    raise typer.Exit(document["exit_status"])
 
 
-def _tell(document: dict[str, object], as_json: bool) -> None:
+def _micro(plan: "KvmPlan", progress: Progress) -> "tuple[dict[str, Any], Tables]":
+    from guestclock.experiments import kvm_clock, kvm_document  # noqa: PLC0415
+
+    found = kvm_clock.run(plan, progress)
+    return kvm_document.as_json(found), found.tables
+
+
+def _linux(accel: str, cpus: int, device: Path, progress: Progress) -> "tuple[dict[str, Any], Tables]":
+    from guestclock.experiments import kvm_linux, kvm_linux_document  # noqa: PLC0415
+    from guestclock.linux.cache import default_cache_dir  # noqa: PLC0415
+
+    plan = kvm_linux.LinuxPlan(default_cache_dir(), accelerator=accel, cpus=cpus, device=device)
+    found = kvm_linux.run(plan, progress)
+    return kvm_linux_document.as_json(found), found.tables
+
+
+def _tell(document: "dict[str, Any]", as_json: bool) -> None:
     if as_json:
         from json import dumps  # noqa: PLC0415
 
@@ -53,6 +85,6 @@ def _tell(document: dict[str, object], as_json: bool) -> None:
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from guestclock.report.clock_table import show_kvm  # noqa: PLC0415
+    from guestclock.report.clock_table import show_kvm, show_linux  # noqa: PLC0415
 
-    show_kvm(Console(), document)
+    (show_linux if "accelerator" in document else show_kvm)(Console(), document)

@@ -61,13 +61,14 @@ def _row(name: str, title: str, found: Examination, figures: Figures) -> dict[st
     call_ns = figures.least_ns(name + SYSTEM_CALL)
     if call_ns is not None:
         row["system_call_ns"] = round(call_ns, 3)
-    if any(name == clock.name for clock in CLOCKS):
-        row["enters_kernel"] = figures.enters_kernel(name)
+    clock = next((clock for clock in CLOCKS if clock.name == name), None)
+    if clock is not None:
+        row["enters_kernel"] = figures.enters_kernel(clock)
         row["smallest_step_ns"] = found.resolution_ns.get(name)
     if name in found.steps:
         steps = figures.steps[name]
         row |= {
-            "comparisons": steps.comparisons,
+            "comparisons": figures.compared[name],
             "backward_steps": steps.backward.count,
             "worst_step_ns": steps.backward.worst_ns,
             "steps_expected": name in WITHOUT_BARRIER,

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from guestclock.experiments import loop_tables
 from guestclock.experiments.doctor import DRIFT, SYSTEM_CALL, Examination
-from guestclock.host.cost import through_system_call
+from guestclock.host.clocks import Clock
+from guestclock.host.cost import through_system_call, yardsticks
 from guestclock.verdict import cost, drift, monotonicity
 from guestclock.verdict.cost import SourceCost
 from guestclock.verdict.drift import Offsets
@@ -18,6 +20,8 @@ class Figures:
 
     costs: dict[str, SourceCost]
     steps: dict[str, SourceSteps]
+    compared: dict[str, int]
+    """How many reads were compared with the latest before them."""
     drifts: dict[str, Offsets]
     """Against CLOCK_MONOTONIC_RAW, over the looks that are spread for it."""
 
@@ -27,6 +31,7 @@ class Figures:
         return cls(
             costs={source.source: source for source in cost.judge(found.tables).sources},
             steps={source.source: source for source in monotonicity.judge(found.tables).sources},
+            compared=loop_tables.compared(found.tables),
             drifts={
                 clock.source: clock.phases[DRIFT]
                 for clock in drift.judge(found.tables).clocks
@@ -38,12 +43,13 @@ class Figures:
         """Return the cheapest batch of a clock, in ns a read."""
         return self.costs[name].min_ns if name in self.costs else None
 
-    def enters_kernel(self, clock: str) -> bool | None:
+    def enters_kernel(self, clock: Clock) -> bool | None:
         """Return whether a read of a clock is a system call; None where nothing tells.
 
-        A read is compared with the system call for the same clock; where only Python could measure,
+        A read is compared with system calls that do the same work; where only Python could measure,
         with a clock that always is one.
         """
-        read = self.least_ns(clock)
-        call = self.least_ns(clock + SYSTEM_CALL) or self.least_ns(ALWAYS_A_SYSTEM_CALL)
+        read = self.least_ns(clock.name)
+        calls = [self.least_ns(name + SYSTEM_CALL) for name in yardsticks(clock)]
+        call = min((call for call in calls if call is not None), default=self.least_ns(ALWAYS_A_SYSTEM_CALL))
         return None if read is None or call is None else through_system_call(read, call)

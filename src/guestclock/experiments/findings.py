@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from guestclock.experiments.doctor import PVCLOCK_PAGE, Examination
 from guestclock.experiments.figures import Figures
-from guestclock.host.clocks import CLOCKS, RAW
+from guestclock.host.clocks import CLOCKS, MONOTONIC, RAW
 from guestclock.verdict.quantities import count, duration, rate, times
 
 SWITCH = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -83,8 +83,9 @@ def _clocks_that_step(found: Examination, figures: Figures) -> Iterator[Finding]
         backward = steps.backward
         yield Finding(
             Level.RISK if clock.name in settable else Level.FAULT,
-            f"{clock.name} went back {times(backward.count)} in {count(steps.comparisons, 'read')},"
-            f" worst {duration(backward.worst_ns)} ({_where(found, clock.name)}).",
+            f"{clock.name} went back {times(backward.count)} in"
+            f" {count(figures.compared[clock.name], 'read')}, worst {duration(backward.worst_ns)}"
+            f" ({_where(found, clock.name)}).",
             "A program that subtracts two readings can get a negative duration.",
             "Was it set meanwhile? If not, report it with `guestclock doctor --json`."
             if clock.name in settable
@@ -119,8 +120,8 @@ def _bare_tsc(found: Examination, figures: Figures) -> Iterator[Finding]:
         yield Finding(
             Level.NOTE,
             f"rdtsc without a barrier went back {times(steps.backward.count)} in"
-            f" {count(steps.comparisons, 'read')}, worst {duration(steps.backward.worst_ns)}; this is how"
-            " processors work.",
+            f" {count(figures.compared['rdtsc'], 'read')}, worst {duration(steps.backward.worst_ns)};"
+            " this is how processors work.",
             "The processor reads the TSC before older loads are done.",
             "Order it: lfence before rdtsc, or rdtscp. The kernel and the vDSO do.",
         )
@@ -147,7 +148,7 @@ def _other_clocksource(found: Examination, lead: str) -> str:
 
 
 def _system_calls(found: Examination, figures: Figures) -> Iterator[Finding]:
-    if not figures.enters_kernel("CLOCK_MONOTONIC"):
+    if not figures.enters_kernel(MONOTONIC):
         return
     identity = found.identity
     read = figures.least_ns("CLOCK_MONOTONIC") or 0.0
@@ -186,9 +187,9 @@ def _system_calls(found: Examination, figures: Figures) -> Iterator[Finding]:
 
 
 def _some_system_calls(_found: Examination, figures: Figures) -> Iterator[Finding]:
-    if figures.enters_kernel("CLOCK_MONOTONIC") is not False:
+    if figures.enters_kernel(MONOTONIC) is not False:
         return
-    slow = [clock.name for clock in CLOCKS if not clock.cpu_time and figures.enters_kernel(clock.name)]
+    slow = [clock.name for clock in CLOCKS if not clock.cpu_time and figures.enters_kernel(clock)]
     if slow:
         yield Finding(
             Level.SLOW,

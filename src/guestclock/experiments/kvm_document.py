@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from guestclock.experiments import loop_tables
 from guestclock.experiments.kvm_clock import MASTER_OFF, KvmClock
 from guestclock.kvm.master_clock import MasterClock
 from guestclock.kvm.pages import PageAgainstClock
@@ -86,6 +87,7 @@ def as_json(found: KvmClock) -> dict[str, Any]:
     """Return everything as plain data with units in the names."""
     steps = {source.source: source for source in monotonicity.judge(found.tables).sources}
     costs = {source.source: source for source in cost_verdict.judge(found.tables).sources}
+    compared = loop_tables.compared(found.tables)
     names = list(dict.fromkeys([*costs, *steps]))
     wrong = faults(found)
     return {
@@ -97,7 +99,9 @@ def as_json(found: KvmClock) -> dict[str, Any]:
         "kvmclock": found.kvmclock,
         "tsc_offset_cycles": found.tsc_offset,
         "getcpu": found.getcpu,
-        "clocks": [_clock_json(name, costs.get(name), steps.get(name), found.tsc_khz) for name in names],
+        "clocks": [
+            _clock_json(name, costs.get(name), steps[name], compared[name], found.tsc_khz) for name in names
+        ],
         "ratios": ratios(found),
         "page": _page_json(found.page),
         "arithmetic": found.arithmetic and vars(found.arithmetic),
@@ -117,7 +121,8 @@ def as_json(found: KvmClock) -> dict[str, Any]:
 def _clock_json(
     name: str,
     cost: cost_verdict.SourceCost | None,
-    steps: monotonicity.SourceSteps | None,
+    steps: monotonicity.SourceSteps,
+    comparisons: int,
     tsc_khz: int,
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, "title": _title(name)}
@@ -125,9 +130,9 @@ def _clock_json(
         figures = {"min": cost.min_ns, "median": cost.median_ns, "p99": cost.p99_ns}
         row |= {f"{key}_ns": round(value, 3) for key, value in figures.items()}
         row |= {f"{key}_cycles": round(value * tsc_khz / 1e6, 2) for key, value in figures.items()}
-    if steps is not None:
+    if comparisons:
         row |= {
-            "comparisons": steps.comparisons,
+            "comparisons": comparisons,
             "backward_steps": steps.backward.count,
             "worst_step_ns": steps.backward.worst_ns,
             "steps_expected": expected_to_step(name),

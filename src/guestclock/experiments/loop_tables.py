@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from guestclock.readings import READINGS, EventKind, TablesBuilder
+from guestclock.readings import READINGS, EventKind, Tables, TablesBuilder
 from guestclock.readings.schema import blank
 from guestclock.readloops import SHAPES, CostRecords, WarpResult
 
@@ -41,6 +41,17 @@ class CycleScale:
     def length_ns(self, cycles: int) -> int:
         """Return a length in nanoseconds, rounded down."""
         return cycles * NS_PER_S // self.tsc_hz
+
+
+def compared(tables: Tables) -> dict[str, int]:
+    """Return how many reads of each clock were compared with the latest before them.
+
+    The reads of a cost loop are timed and not compared, so the histograms alone count.
+    """
+    rows = tables.histograms
+    return {
+        name: int(rows["count"][rows["source"] == index].sum()) for index, name in enumerate(tables.sources)
+    }
 
 
 def add_cost(

@@ -31,6 +31,7 @@ CLOCKS = (
 )
 """Those that any process may read; the alarm clocks (8, 9) read as REALTIME and BOOTTIME."""
 
+MONOTONIC = CLOCKS[1]
 RAW = CLOCKS[4]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestclock import readloops
-from guestclock.host.clocks import Clock
+from guestclock.host.clocks import CLOCKS, Clock
 from guestclock.host.native import Block, Native
 from guestclock.readloops import COST_RECORD, CostRecords, Page, Shape
 
@@ -41,6 +41,18 @@ def through_system_call(cost_ns: float, syscall_ns: float) -> bool:
     (False, True)
     """
     return cost_ns > SYSTEM_CALL_SHARE * syscall_ns
+
+
+def yardsticks(clock: Clock) -> list[str]:
+    """Return the clocks whose system calls do the same work, so that the fastest of them is the yardstick.
+
+    >>> from guestclock.host.clocks import CLOCKS
+    >>> yardsticks(CLOCKS[5])
+    ['CLOCK_REALTIME_COARSE', 'CLOCK_MONOTONIC_COARSE']
+    """
+    if clock.cpu_time:
+        return [clock.name]
+    return [other.name for other in CLOCKS if not other.cpu_time and other.coarse == clock.coarse]
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,11 @@ class _Segment:
         return head + struct.pack("<8Bx", present, dpl, db, s, long, g, avl, self.unusable)
 
 
-_CODE_SEGMENT = _Segment(0x23, 0xB, attributes=(1, 3, 0, 1, 1, 1, 0))
-_DATA_SEGMENT = _Segment(0x1B, 0x3)
+_USER_SEGMENTS = (_Segment(0x23, 0xB, attributes=(1, 3, 0, 1, 1, 1, 0)), _Segment(0x1B, 0x3))
+_KERNEL_SEGMENTS = (
+    _Segment(0x08, 0xB, attributes=(1, 0, 0, 1, 1, 1, 0)),
+    _Segment(0x10, 0x3, attributes=(1, 0, 1, 1, 0, 1, 0)),
+)
 _TASK = _Segment(0x28, 0xB, base=TSS, limit=_TSS_LIMIT, attributes=(1, 0, 0, 0, 0, 0, 0))
 _NO_LDT = _Segment(0, 2, limit=0, attributes=(0, 0, 0, 0, 0, 0, 0), unusable=1)
 
@@ -85,6 +88,8 @@ def write_tables(memory: mmap.mmap, memory_bytes: int, vcpus: int) -> None:
 def _descriptors(vcpu: int) -> list[int]:
     """Return the GDT of one vCPU; entry 15 carries the vCPU's number in its limit, as Linux has it."""
     gdt = [0] * 16
+    gdt[1] = 0x00AF9B000000FFFF  # 64-bit code, DPL 0
+    gdt[2] = 0x00CF93000000FFFF  # data, DPL 0
     gdt[3] = 0x00CFF3000000FFFF  # data, DPL 3
     gdt[4] = 0x00AFFB000000FFFF  # 64-bit code, DPL 3
     gdt[5] = _TSS_LIMIT & 0xFFFF | TSS << 16 | 0x8B << 40
@@ -94,8 +99,18 @@ def _descriptors(vcpu: int) -> list[int]:
 
 def enter_user_mode(vcpu: Vcpu, number: int) -> None:
     """Put a vCPU into 64-bit user mode with the tables of :func:`write_tables`."""
+    _enter(vcpu, number, _USER_SEGMENTS)
+
+
+def enter_kernel_mode(vcpu: Vcpu, number: int) -> None:
+    """Put a vCPU into 64-bit kernel mode: for telling whether kernel code runs natively."""
+    _enter(vcpu, number, _KERNEL_SEGMENTS)
+
+
+def _enter(vcpu: Vcpu, number: int, code_and_data: tuple[_Segment, _Segment]) -> None:
+    code, data = code_and_data
     block = vcpu.special_registers()
-    segments = [_CODE_SEGMENT, *[_DATA_SEGMENT] * 5, _TASK, _NO_LDT]
+    segments = [code, *[data] * 5, _TASK, _NO_LDT]
     block[0:192] = b"".join(segment.pack() for segment in segments)
     struct.pack_into("<QH6x", block, 192, GDT + number * GDT_STRIDE, 16 * 8 - 1)
     struct.pack_into("<QH6x", block, 208, 0, 0)

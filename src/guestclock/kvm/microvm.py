@@ -206,6 +206,22 @@ def runs_natively(turn_cycles: float) -> bool:
     return turn_cycles <= NATIVE_CYCLES_PER_TURN
 
 
+def check_kernel_code(device: Path) -> None:
+    """Find out whether a KVM runs kernel code natively.
+
+    Raises:
+        UnavailableError: no KVM, or one under which a Linux kernel would take minutes to boot.
+    """
+    with MicroVm(1, device) as vm:
+        longmode.enter_kernel_mode(vm.vcpus[0], 0)
+        turn = cycles_per_turn(vm, turns=2_000, looks=2)
+    if not runs_natively(turn):
+        raise UnavailableError(
+            f"this KVM interprets kernel code ({turn:,.0f} cycles for an empty turn; it runs inside a virtual"
+            " machine without hardware help), so a Linux kernel would take minutes to boot"
+        )
+
+
 def tsc_now(vm: MicroVm) -> int:
     """Return the guest's TSC."""
     return vm.call(Call("tsc"))

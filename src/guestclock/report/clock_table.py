@@ -131,6 +131,12 @@ _STEPS = (
     _Column("worst", _worst, False),
 )
 _KVM_COLUMNS = (*_COSTS, _Column("cycles", _cycles, True), *_STEPS)
+_LINUX_COLUMNS = (
+    *_COSTS,
+    _Column("path", _kernel, True),
+    _Column("system call", _time("system_call_ns"), False),
+    *_STEPS,
+)
 _DOCTOR_COLUMNS = (
     *_COSTS,
     _Column("path", _kernel, True),
@@ -184,3 +190,26 @@ def show_switched(console: Console, document: Mapping[str, Any]) -> None:
         console.print(Text(f"clocksource {part['clocksource']}", style="bold"))
         rows = [row for row in part["clocks"] if row["name"].startswith("CLOCK_")]
         console.print(_clock_table(console, rows, _DOCTOR_COLUMNS))
+
+
+def show_linux(console: Console, document: Mapping[str, Any]) -> None:
+    """Print every clock under every clocksource of the Linux guest."""
+    how = "KVM" if document["accelerator"] == "kvm" else "emulation (TCG), without KVM"
+    title = f"Linux {document['kernel']} under {how}, {count(document['cpus'], 'CPU')}; {document['qemu']}"
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    if document["accelerator"] != "kvm" and document["why_not_kvm"] != "asked for":
+        console.print(Text(f"No KVM: {document['why_not_kvm']}.", style="yellow"), soft_wrap=True)
+    for part in document["clocksources"]:
+        chosen = ", chosen at boot" if part["clocksource"] == document["clocksource_at_boot"] else ""
+        drift = part["drift"]
+        kept = (
+            f"; {rate(drift['rate_ppm'])} against the host" if drift and drift["rate_ppm"] is not None else ""
+        )
+        state = f"{chosen}{kept}" if part["taken"] else ": the kernel did not take it"
+        console.print(Text(f"clocksource {part['clocksource']}{state}", style="bold"), soft_wrap=True)
+        if part["clocks"]:
+            console.print(_clock_table(console, part["clocks"], _LINUX_COLUMNS))
+    for line in document["faults"]:
+        console.print(Text(line, style=_FAULT), soft_wrap=True)
+    if document["good"]:
+        console.print(Text("No clock of the guest went back.", style="bold green"))
