@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from guestclock.host.clocks import RAW
 from guestclock.host.drift import Looker, tsc_hz
 from guestclock.host.native import Native
+from guestclock.pvclock.exact import clocksource_rate, mult_shift, page_rate, pvclock_ns, time_scale
+from guestclock.pvclock.layouts import PvclockTime
 from guestclock.readloops import SHAPES, Shape
-from guestclock.readloops._pvclock import (
-    PvclockTime,
-    clocksource_rate,
-    mult_shift,
-    page_rate,
-    pvclock_ns,
-    time_scale,
-)
 
 NS_PER_S = 1_000_000_000
 TSC_STABLE = 1

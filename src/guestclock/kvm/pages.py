@@ -11,8 +11,9 @@ import numpy as np
 from guestclock.kvm import longmode
 from guestclock.kvm.api import CLOCK_HOST_TSC, ClockReading
 from guestclock.kvm.microvm import Call, MicroVm, pvclock_address
+from guestclock.pvclock.exact import pvclock_ns, time_scale
+from guestclock.pvclock.layouts import PvclockTime
 from guestclock.readloops import LIVE_RECORD
-from guestclock.readloops._pvclock import PvclockTime, pvclock_ns, time_scale
 
 U64 = (1 << 64) - 1
 CASE_BYTES = 64
