@@ -69,7 +69,7 @@ def test_recorded_list(tmp_path: Path) -> None:
     path.write_text("# at for\n5 10\n20 1 # last\n")
     assert first(f"file={path}") == [(5, 10), (20, 1)]
     path.write_text("5 10\n12 1\n")
-    with pytest.raises(BadInputError, match=r"stalls:2: .* begins in the one before"):
+    with pytest.raises(BadInputError, match=r"stalls:2: .* begins in the last one"):
         parse_stalls(f"file={path}")
     with pytest.raises(BadInputError, match="No such file"):
         parse_stalls(f"file={tmp_path / 'none'}")

@@ -16,7 +16,7 @@ from guestclock.errors import GuestclockError
 app = typer.Typer(
     name="guestclock",
     help="A workbench for the clocks that guests of emulators and hypervisors see.",
-    epilog="Exit status: 0 good, 1 the clock or guest is at fault, 2 wrong usage or bad input, 4 cannot run here.",
+    epilog="Exit status: 0 good, 1 the clock or guest is at fault, 2 bad usage or input, 4 cannot run here.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -58,7 +58,7 @@ def run(
 ) -> None:
     """Run a guest on our own Quadra 800 and judge the clock that it sees."""
     from guestclock.experiments import boot  # noqa: PLC0415 (imports wait)
-    from guestclock.experiments import run as experiment
+    from guestclock.experiments import run as experiment  # noqa: PLC0415
     from guestclock.guests.orders import default_phases, parse_phases  # noqa: PLC0415
     from guestclock.verdict import judge  # noqa: PLC0415
 
@@ -74,7 +74,7 @@ def run(
         orders = parse_phases(phases, guest) if phases else default_phases(seconds, calls)
         what = boot.bundled(guest, orders, append, debug_timekeeping=debug_timekeeping)
         length_s = sum(phase.amount for phase in orders if phase.name in boot.TIMED_PHASES)
-    ran = _run(experiment, plan, what, length_s, console, json)
+    ran = _run(experiment, plan, what, length_s=length_s, console=console, quiet=json)
     if save is not None:
         ran.save(save)
     verdict = judge(ran.tables)
@@ -82,7 +82,7 @@ def run(
     raise typer.Exit(verdict.exit_status)
 
 
-def _run(experiment: Any, plan: Any, what: Any, length_s: int, console: bool, quiet: bool) -> Any:
+def _run(experiment: Any, plan: Any, what: Any, *, length_s: int, console: bool, quiet: bool) -> Any:
     if console:
         from guestclock.cli.terminal import connected  # noqa: PLC0415
 

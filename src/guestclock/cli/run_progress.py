@@ -17,7 +17,7 @@ REDRAW_NS = 200_000_000
 
 @contextmanager
 def shown(length_s: int, *, quiet: bool) -> Iterator["Callable[[Where], None] | None"]:
-    """Show progress on standard error while the block runs; yield what takes it, or nothing where none is shown."""
+    """Show progress on standard error while the block runs; yield what takes it, or None."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield None

@@ -48,7 +48,7 @@ def read(path: Path) -> bytes:
 def bundled(
     guest: str, phases: tuple[Phase, ...], append: str = "", *, debug_timekeeping: bool = False
 ) -> Boot:
-    """Return the boot of a bundled guest with orders to run ``phases``, and ``append`` on its command line."""
+    """Return the boot of a bundled guest ordered to run ``phases``; ``append`` adds to its command line."""
     more = [PROBE_WORD, *append.split()]
     if guest == CLOCKPROBE:
         kernel = Path(str(files("guestclock.guests.clockprobe") / "clockprobe.elf"))

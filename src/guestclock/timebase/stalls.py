@@ -115,7 +115,7 @@ def recorded(path: Path) -> Iterator[Stall]:
         at_ns, for_ns = map(int, words)
         if at_ns < end_ns or for_ns == 0:
             raise BadInputError(
-                f"{path}:{number}: the stall at {at_ns} ns for {for_ns} ns is empty or begins in the one before"
+                f"{path}:{number}: the stall at {at_ns} ns for {for_ns} ns is empty or begins in the last one"
             )
         stalls.append((at_ns, for_ns))
         end_ns = at_ns + for_ns
