@@ -136,3 +136,9 @@ app(["--seconds", "0.2", "--json"])
     )
     assert done.returncode in {0, 1}, done.stderr
     assert json.loads(done.stdout)["schema"] == "guestclock.doctor"
+
+
+def test_another_system_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(UnavailableError, match="doctor examines Linux machines; this is darwin"):
+        examine(TINY)

@@ -14,7 +14,7 @@ MAPS = "7f00-8f00 r--p 00000000 00:00 0 [stack]\n{:x}-{:x} r--p 00000000 00:00 0
 
 
 def own_image() -> bytes:
-    base = vdso.address(Tree())
+    base = vdso.address()
     if base is None:
         pytest.skip("this machine has no vDSO")
     return vdso.image(base)
@@ -23,7 +23,7 @@ def own_image() -> bytes:
 def test_this_machines_vdso_has_clock_gettime() -> None:
     names = vdso.symbols(own_image())
     assert any(name.endswith("clock_gettime") for name in names)
-    assert vdso.clock_gettime(Tree()) is not None
+    assert vdso.clock_gettime(vdso.address()) is not None
 
 
 @given(cut=st.integers(0, 5000), at=st.integers(0, 5000), byte=st.integers(0, 255))
@@ -38,16 +38,9 @@ def test_what_is_no_image_has_no_symbols(data: bytes) -> None:
     assert vdso.symbols(data) == {}
 
 
-def test_no_auxiliary_vector_is_told(tmp_path: Path) -> None:
-    tree = Tree(tmp_path)
-    assert vdso.clock_gettime(tree) is None
-    assert tree.unreadable == {"/proc/self/auxv": "no such file or directory"}
-
-
-def test_an_empty_auxiliary_vector_means_no_vdso(tmp_path: Path) -> None:
-    (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/auxv").write_bytes(bytes(32))
-    assert vdso.address(Tree(tmp_path)) is None
+def test_a_process_without_vdso() -> None:
+    assert vdso.address(lambda _key: 0) is None
+    assert vdso.clock_gettime(None) is None
 
 
 def with_maps(root: Path, text: str) -> Tree:
@@ -93,6 +86,14 @@ def test_no_mapping_is_told(tmp_path: Path) -> None:
     assert "maps no page" in page.find(with_maps(tmp_path / "a", MAPS.format(1, 2, "heap")), probe).where
     assert "maps no page" in page.find(with_maps(tmp_path / "b", MAPS.format(0, 4096, "vvar")), probe).where
     assert "no such file" in page.find(Tree(tmp_path / "c"), probe).where
+
+
+def test_without_a_child_the_reason_is_told(tmp_path: Path) -> None:
+    def probe(_mapping: str, _skip: int) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    tree = with_maps(tmp_path, MAPS.format(0x10000, 0x12000, "vvar_vclock"))
+    assert page.find(tree, probe).where.endswith("Permission denied")
 
 
 def test_a_child_that_finds_nothing_gives_nothing() -> None:

@@ -1,8 +1,12 @@
 """``guestclock doctor``: this machine's clocks, by any user."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from guestclock.experiments.doctor import DoctorPlan, Progress
 
 EXAMPLES = """
 Examples:
@@ -22,6 +26,7 @@ def doctor(
     seconds: Annotated[float, typer.Option(help="About how long to measure.")] = 12.0,
     seed: Annotated[int, typer.Option(help="Chooses the order in which pairs of CPUs are compared.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Save the tables to this file.")] = None,
     switch_clocksource: Annotated[
         bool,
         typer.Option(
@@ -41,11 +46,14 @@ def doctor(
     plan = experiment.DoctorPlan.lasting(seconds, seed)
     with stages(quiet=json) as progress:
         if switch_clocksource:
-            from guestclock.experiments import switched  # noqa: PLC0415
-
-            document = switched.as_json(switched.measure_each(plan, progress))
+            document = _each_clocksource(plan, progress)
         else:
-            document = doctor_document.as_json(experiment.examine(plan, progress))
+            found = experiment.examine(plan, progress)
+            document = doctor_document.as_json(found)
+            if save is not None:
+                from guestclock.readings import save as save_tables  # noqa: PLC0415
+
+                save_tables(found.tables, save)
     if json:
         from json import dumps  # noqa: PLC0415
 
@@ -56,4 +64,10 @@ def doctor(
         from guestclock.report.clock_table import show_doctor, show_switched  # noqa: PLC0415
 
         (show_switched if switch_clocksource else show_doctor)(Console(), document)
-    raise typer.Exit(int(document["exit_status"]))
+    raise typer.Exit(document["exit_status"])
+
+
+def _each_clocksource(plan: "DoctorPlan", progress: "Progress") -> dict[str, Any]:
+    from guestclock.experiments import switched  # noqa: PLC0415
+
+    return switched.as_json(switched.measure_each(plan, progress))

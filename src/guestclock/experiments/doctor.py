@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -101,7 +102,13 @@ class _Session:
 
 
 def examine(plan: DoctorPlan, progress: Progress = lambda _what, _share: None) -> Examination:
-    """Look at everything that this machine lets any user look at."""
+    """Look at everything that this machine lets any user look at.
+
+    Raises:
+        UnavailableError: this is not Linux.
+    """
+    if not sys.platform.startswith("linux"):
+        raise UnavailableError(f"doctor examines Linux machines; this is {sys.platform}")
     tree = Tree(plan.root)
     code, reason = _machine_code(plan)
     clocks = available()
@@ -110,7 +117,7 @@ def examine(plan: DoctorPlan, progress: Progress = lambda _what, _share: None) -
         clocks=clocks,
         cpus=plan.cpus or tuple(sorted(os.sched_getaffinity(0))),
         machine_code=code is not None,
-        vdso=vdso.clock_gettime(tree) is not None,
+        vdso=vdso.clock_gettime(vdso.address()) is not None,
         superuser=os.geteuid() == 0,
     )
     if code is None:

@@ -3,19 +3,20 @@
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from guestclock import readloops
 from guestclock.host.clocks import CLOCKS, Clock
 from guestclock.host.native import Block, Native
+from guestclock.pvclock.layouts import PvclockFlag, PvclockTime
 from guestclock.readloops import COST_RECORD, CostRecords, Page, Shape
 
 BATCHES = 10
 COPIES = 4096
-FLAGS_OFFSET = 29
-TSC_STABLE = 1
+"""One page for every CPU number that getcpu can name (12 bits)."""
+COPY_STRIDE = 64
 SYSTEM_CALL_SHARE = 0.6
 """A clock that costs more than this share of a plain system call is no vDSO read."""
 
@@ -66,11 +67,13 @@ class Pages:
     @classmethod
     def around(cls, pvclock: bytes, tsc_now: int, tsc_hz: int) -> "Pages":
         """Make copies: the page itself may vanish, and its flags may be others than a shape wants."""
-        page = bytearray(pvclock[:32])
-        page[FLAGS_OFFSET] |= TSC_STABLE
-        stable = bytes(page) + bytes(32)
-        page[FLAGS_OFFSET] &= ~TSC_STABLE
-        return cls(Block(stable * COPIES), Block(bytes(page)), Block(readloops.tsc_page(tsc_now, tsc_hz)))
+        page = PvclockTime.unpack(pvclock)
+        stable = replace(page, flags=PvclockFlag.TSC_STABLE).build().ljust(COPY_STRIDE, b"\0")
+        return cls(
+            Block(stable * COPIES),
+            Block(replace(page, flags=0).build()),
+            Block(readloops.tsc_page(tsc_now, tsc_hz)),
+        )
 
     def address(self, page: Page | None) -> int:
         """Return where the page of a kind is."""

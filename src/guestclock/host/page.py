@@ -12,7 +12,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from guestclock.errors import BadInputError
 from guestclock.host.tree import Tree
+from guestclock.pvclock.layouts import PvclockTime
 
 PAGE_BYTES = 4096
 ENTRY_BYTES = 32
@@ -52,12 +54,12 @@ def candidates(maps: str) -> list[tuple[str, int]]:
 
 
 def try_in_child(mapping: str, skip: int) -> bytes:
-    """Return the 32 bytes that a child could read there; empty when it could not."""
+    """Return the 32 bytes that a child could read there; empty when that ended it.
+
+    Raises OSError where no child can be started.
+    """
     command = [sys.executable, "-I", "-S", "-c", _CHILD, mapping, str(skip)]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return b""
+    done = subprocess.run(command, capture_output=True, timeout=10, check=False)
     return done.stdout if done.returncode == 0 else b""
 
 
@@ -70,15 +72,22 @@ def find(tree: Tree, probe: Callable[[str, int], bytes] = try_in_child) -> Found
     if not places:
         return Found(None, "the kernel maps no page for a hypervisor's clock")
     for mapping, skip in places:
-        seen = probe(mapping, skip)
+        try:
+            seen = probe(mapping, skip)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return Found(None, f"no child process that could look at it: {error}")
         if len(seen) == ENTRY_BYTES and looks_like_a_page(seen):
             return Found(seen, f"[{mapping}]+{skip}")
     return Found(None, "no pvclock page behind the mapping: not a KVM or Xen guest, or one without it")
 
 
 def looks_like_a_page(entry: bytes) -> bool:
-    """Return whether the bytes are a page that a hypervisor has filled: even version, a multiplier."""
-    version = int.from_bytes(entry[0:4], "little")
-    mul = int.from_bytes(entry[24:28], "little")
-    shift = int.from_bytes(entry[28:29], "little", signed=True)
-    return version > 0 and version % 2 == 0 and mul >= 1 << 31 and -32 < shift < 32
+    """Return whether the bytes are a page that a hypervisor has filled.
+
+    A multiplier has its top bit set: hypervisors scale it up as far as 32 bits go.
+    """
+    try:
+        page = PvclockTime.parse(entry)
+    except BadInputError:
+        return False
+    return page.tsc_to_system_mul >= 1 << 31 and -32 < page.tsc_shift < 32

@@ -8,11 +8,10 @@ from guestclock.host.clocks import RAW
 from guestclock.host.drift import Looker, tsc_hz
 from guestclock.host.native import Native
 from guestclock.pvclock.exact import clocksource_rate, mult_shift, page_rate, pvclock_ns, time_scale
-from guestclock.pvclock.layouts import PvclockTime
+from guestclock.pvclock.layouts import PvclockFlag, PvclockTime
 from guestclock.readloops import SHAPES, Shape
 
 NS_PER_S = 1_000_000_000
-TSC_STABLE = 1
 _DAY_S = 86_400
 
 
@@ -133,7 +132,7 @@ def page_facts(entry: bytes, where: str, tsc_now: int) -> PageFacts:
         system_time_ns=page.system_time,
         mul=page.tsc_to_system_mul,
         shift=page.tsc_shift,
-        tsc_stable=bool(page.flags & TSC_STABLE),
+        tsc_stable=bool(page.flags & PvclockFlag.TSC_STABLE),
         tsc_khz=khz,
         now_ns=page_ns(entry, tsc_now),
         since_update_s=since_s,
@@ -146,15 +145,15 @@ def page_facts(entry: bytes, where: str, tsc_now: int) -> PageFacts:
 def made_up_page(tsc_hz: int) -> bytes:
     """Return a page for a machine that has none, so that the shapes of a read can be timed all the same."""
     mul, shift = time_scale(NS_PER_S, tsc_hz)
-    return b"".join(
-        (
-            (2).to_bytes(8, "little"),
-            bytes(16),
-            mul.to_bytes(4, "little"),
-            shift.to_bytes(1, "little", signed=True),
-            bytes([TSC_STABLE, 0, 0]),
-        )
+    page = PvclockTime(
+        version=2,
+        tsc_timestamp=0,
+        system_time=0,
+        tsc_to_system_mul=mul,
+        tsc_shift=shift,
+        flags=PvclockFlag.TSC_STABLE,
     )
+    return page.build()
 
 
 def usable_shapes(code: Native) -> tuple[Shape, ...]:

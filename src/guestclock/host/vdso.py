@@ -5,10 +5,11 @@ Source: Linux, Documentation/ABI/stable/vdso; the image is an ELF file in memory
 
 import ctypes
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from guestclock.host.tree import Tree
-
+_libc = ctypes.CDLL(None)
+_libc.getauxval.restype = ctypes.c_ulong
+_libc.getauxval.argtypes = [ctypes.c_ulong]
 _AT_SYSINFO_EHDR = 33
 _PT_LOAD = 1
 _SHT_DYNSYM = 11
@@ -16,16 +17,9 @@ _ELF64 = b"\x7fELF\x02"
 _CLOCK_GETTIME = ("__vdso_clock_gettime", "__kernel_clock_gettime")
 
 
-def address(tree: Tree) -> int | None:
+def address(getauxval: Callable[[int], int] = _libc.getauxval) -> int | None:
     """Return where the kernel mapped its vDSO into this process; None when it has none (``vdso=0``)."""
-    try:
-        vector = tree.path("/proc/self/auxv").read_bytes()
-    except OSError as error:
-        tree.unreadable["/proc/self/auxv"] = (error.strerror or str(error)).lower()
-        return None
-    word = struct.calcsize("@N")
-    pairs = struct.iter_unpack("@NN", vector[: len(vector) // (2 * word) * 2 * word])
-    return next((value for key, value in pairs if key == _AT_SYSINFO_EHDR and value), None)
+    return getauxval(_AT_SYSINFO_EHDR) or None
 
 
 def image(base: int) -> bytes:
@@ -82,9 +76,8 @@ def _load_address(elf: bytes) -> int:
     return 0
 
 
-def clock_gettime(tree: Tree) -> int | None:
-    """Return the address of the vDSO's clock_gettime; None when there is none."""
-    base = address(tree)
+def clock_gettime(base: int | None) -> int | None:
+    """Return the address of clock_gettime in the vDSO at ``base``; None when there is none."""
     if base is None:
         return None
     known = symbols(image(base))

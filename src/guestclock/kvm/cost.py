@@ -1,16 +1,15 @@
 """What a read costs inside the guest: interleaved rounds of every shape."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from guestclock import readloops
 from guestclock.kvm import longmode
 from guestclock.kvm.microvm import Call, MicroVm
+from guestclock.pvclock.layouts import PvclockTime
 from guestclock.readloops import COST_RECORD, CostRecords, Page, Shape
-
-FLAGS_OFFSET = 29
-TSC_STABLE = 1
 
 
 def place_page(vm: MicroVm, page: Page) -> int:
@@ -22,9 +21,8 @@ def place_page(vm: MicroVm, page: Page) -> int:
     if page is Page.TSC:
         return longmode.TSC_PAGE
     if page is Page.PVCLOCK_UNSTABLE:
-        copy = bytearray(vm.read(longmode.PVCLOCK, longmode.PVCLOCK_STRIDE))
-        copy[FLAGS_OFFSET] &= ~TSC_STABLE
-        vm.write(longmode.UNSTABLE_COPY, copy)
+        live = PvclockTime.unpack(vm.read(longmode.PVCLOCK, longmode.PVCLOCK_STRIDE))
+        vm.write(longmode.UNSTABLE_COPY, replace(live, flags=0).build())
         return longmode.UNSTABLE_COPY
     return longmode.PVCLOCK
 

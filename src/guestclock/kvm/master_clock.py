@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from guestclock.kvm import warp
 from guestclock.kvm.api import MSR_TSC
-from guestclock.kvm.cost import TSC_STABLE
 from guestclock.kvm.microvm import MicroVm
 from guestclock.kvm.pages import observe, page_ns, read_page
 from guestclock.kvm.warp import Warp
+from guestclock.pvclock.layouts import PvclockFlag
 from guestclock.readloops import SHAPES
 
 SKEWED_TSC = 1000
@@ -39,7 +39,7 @@ def measure(vm: MicroVm, reads: int, budget_s: float) -> MasterClock:
     unclamped = _warp(vm, "pvclock_own", reads, budget_s)
     clamped = _warp(vm, "pvclock_clamp", reads, budget_s)
     return MasterClock(
-        stable=all(read_page(vm, number).flags & TSC_STABLE for number in range(len(vm.vcpus))),
+        stable=all(read_page(vm, number).flags & PvclockFlag.TSC_STABLE for number in range(len(vm.vcpus))),
         apart_ns=_apart(vm),
         unclamped=unclamped,
         clamped=clamped,

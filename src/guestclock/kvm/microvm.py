@@ -2,6 +2,7 @@
 
 import os
 import struct
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +13,11 @@ from guestclock.errors import UnavailableError
 from guestclock.kvm import longmode
 from guestclock.kvm.api import (
     EXIT_IO,
-    MSR_KVM_SYSTEM_TIME,
-    MSR_KVM_WALL_CLOCK,
     MSR_TSC_AUX,
     Vcpu,
     Vm,
 )
+from guestclock.pvclock.layouts import MSR_KVM_SYSTEM_TIME, MSR_KVM_WALL_CLOCK
 
 EXIT_PORT = 0x10
 MEMORY_BYTES = 8 << 20
@@ -193,6 +193,8 @@ def pvclock_address(vcpu: int) -> int:
 
 def permitted_cpus() -> list[int]:
     """Return the host CPUs that this process may use."""
+    if not sys.platform.startswith("linux"):
+        raise UnavailableError(f"KVM is part of Linux; this is {sys.platform}")
     return sorted(os.sched_getaffinity(0))
 
 

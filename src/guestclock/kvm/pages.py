@@ -12,7 +12,7 @@ from guestclock.kvm import longmode
 from guestclock.kvm.api import CLOCK_HOST_TSC, ClockReading
 from guestclock.kvm.microvm import Call, MicroVm, pvclock_address
 from guestclock.pvclock.exact import pvclock_ns, time_scale
-from guestclock.pvclock.layouts import PvclockTime
+from guestclock.pvclock.layouts import PvclockTime, PvclockWallClock
 from guestclock.readloops import LIVE_RECORD
 
 U64 = (1 << 64) - 1
@@ -94,17 +94,15 @@ def arithmetic(vm: MicroVm, count: int, seed: int) -> Arithmetic:
 
 def random_case(rng: random.Random) -> bytes:
     """Return a page with any contents, then the TSC to read it at; padded as ``scale`` wants it."""
-    page = struct.pack(
-        "<IIQQIbBxx",
-        2,
-        0,
-        rng.getrandbits(64),
-        rng.getrandbits(64),
-        rng.getrandbits(32),
-        rng.randint(-31, 31),
-        1,
+    page = PvclockTime(
+        version=2,
+        tsc_timestamp=rng.getrandbits(64),
+        system_time=rng.getrandbits(64),
+        tsc_to_system_mul=rng.getrandbits(32),
+        tsc_shift=rng.randint(-31, 31),
+        flags=1,
     )
-    return (page + struct.pack("<Q", rng.getrandbits(64))).ljust(CASE_BYTES, b"\0")
+    return (page.build() + struct.pack("<Q", rng.getrandbits(64))).ljust(CASE_BYTES, b"\0")
 
 
 def exact(case: bytes) -> int:
@@ -133,8 +131,8 @@ def wall_clock(vm: MicroVm, realtime_ns: Callable[[], int] = time.time_ns) -> Wa
     before = realtime_ns()
     _tsc, system_ns = observe(vm)
     after = realtime_ns()
-    _version, seconds, nanoseconds = struct.unpack("<III", vm.read(longmode.WALL_CLOCK, 12))
-    return WallClock(before, seconds * 1_000_000_000 + nanoseconds + system_ns, after)
+    wall = PvclockWallClock.parse(vm.read(longmode.WALL_CLOCK, PvclockWallClock.LAYOUT.size))
+    return WallClock(before, wall.sec * 1_000_000_000 + wall.nsec + system_ns, after)
 
 
 def observe(vm: MicroVm, vcpu: int = 0) -> tuple[int, int]:
