@@ -1,8 +1,12 @@
-"""``guestclock build-guest``: the Linux guest, from Debian's packages."""
+"""``guestclock build-guest``: the Linux guests, from Debian's packages."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from guestclock.linux.cache import GuestImage
+    from guestclock.linux.kernel import Progress
 
 EXAMPLES = """
 Examples:
@@ -10,24 +14,36 @@ Examples:
   guestclock build-guest                        kernel 6.1 and its measuring init: about 3 minutes, once
 
   guestclock build-guest --debug-timekeeping    the kernel that clamps and reports clocks that step
+
+  guestclock build-guest linux-x86              Debian's own cloud kernel, for `guestclock kvm --linux`
 """
 
 
 def build_guest(
+    guest: Annotated[str, typer.Argument(help="linux (for the Quadra) or linux-x86.")] = "linux",
     *,
     debug_timekeeping: Annotated[
-        bool, typer.Option("--debug-timekeeping", help="With CONFIG_DEBUG_TIMEKEEPING.")
+        bool, typer.Option("--debug-timekeeping", help="With CONFIG_DEBUG_TIMEKEEPING (linux only).")
     ] = False,
 ) -> None:
-    """Build the Linux guest of `guestclock run --guest linux` into the user's cache."""
+    """Build a Linux guest into the user's cache: that of `guestclock run` or of `guestclock kvm --linux`."""
     from guestclock.cli.stages import stages  # noqa: PLC0415 (imports wait until the command runs)
-    from guestclock.linux.build import build_guest as build  # noqa: PLC0415
-    from guestclock.linux.cache import default_cache_dir  # noqa: PLC0415
 
     with stages(quiet=False) as show:
-        image = build(
-            default_cache_dir(),
-            debug_timekeeping=debug_timekeeping,
-            progress=lambda share, what: show(what, share),
-        )
+        image = _build(guest, debug_timekeeping, lambda share, what: show(what, share))
     typer.echo(f"kernel {image.kernel}\ninitrd {image.initrd}")
+
+
+def _build(guest: str, debug_timekeeping: bool, progress: "Progress") -> "GuestImage":
+    from guestclock.errors import BadInputError  # noqa: PLC0415
+    from guestclock.linux.build import build_guest as build_linux  # noqa: PLC0415
+    from guestclock.linux.cache import default_cache_dir  # noqa: PLC0415
+    from guestclock.linux.x86 import build_x86_guest  # noqa: PLC0415
+
+    if guest == "linux":
+        return build_linux(default_cache_dir(), debug_timekeeping=debug_timekeeping, progress=progress)
+    if guest == "linux-x86" and not debug_timekeeping:
+        return build_x86_guest(default_cache_dir(), progress)
+    if guest == "linux-x86":
+        raise BadInputError("--debug-timekeeping: linux-x86 is a distribution's own kernel, built without it")
+    raise BadInputError(f"no guest {guest}: linux or linux-x86")

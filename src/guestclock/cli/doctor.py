@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-  guestclock doctor                      what clocks this machine has, and what is wrong with them
+  guestclock doctor                        what this machine has: about 12 s
 
-  guestclock doctor --seconds 60         compare more pairs of CPUs, follow clocks for longer
+  guestclock doctor --seconds 60           more pairs of CPUs, longer looks
 
-  guestclock doctor --json               for a program
+  guestclock doctor --json                 for a program
 
-  guestclock doctor --switch-clocksource as root: measure each clocksource in turn as the system's own
+  guestclock doctor --switch-clocksource   root: each clocksource in turn
 """
 
 

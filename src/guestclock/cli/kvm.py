@@ -15,13 +15,13 @@ Progress = Callable[[str, float], None]
 EXAMPLES = """
 Examples:
 
-  guestclock kvm                         a micro-guest on /dev/kvm, about 40 s
+  guestclock kvm                       a micro-guest on /dev/kvm: about 40 s
 
-  guestclock kvm --reads 2000000 --json  quicker, for a program
+  guestclock kvm --reads 2000000       quicker
 
-  guestclock kvm --linux                 a real Linux kernel in QEMU: every clocksource that it offers
+  guestclock kvm --linux               Linux in QEMU: each of its clocksources
 
-  guestclock kvm --linux --accel tcg     the same without KVM
+  guestclock kvm --linux --accel tcg   the same without KVM
 """
 
 
