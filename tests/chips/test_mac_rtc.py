@@ -261,6 +261,19 @@ def test_a_restored_chip_goes_on_like_the_first(
     assert first.snapshot() == second.snapshot()
 
 
+def test_what_the_guest_set_is_part_of_the_state() -> None:
+    linux, rtc, outside = machine(1000)
+    linux.set_time(5000)
+    linux.write_pram(7, 0x77)
+    copy = MacRtc(outside)
+    copy.restore(rtc.snapshot())
+    outside.seconds += 5
+    assert copy.now_s() == rtc.now_s() == 5005 + RTC_OFFSET
+    assert Linux(copy).read_pram(7) == 0x77
+    Linux(copy).write_register(16, 0xAA)  # still protected
+    assert copy.pram[16] == 0
+
+
 def test_pram_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match="256 bytes, not 20"):
         MacRtc(lambda: 0, bytes(20))

@@ -75,7 +75,6 @@ class MacRtc:
             raise ValueError(f"parameter RAM has {PRAM_BYTES} bytes, not {len(pram)}")
         self._seconds = seconds
         self.pram = bytearray(pram)
-        self.data_out = True
         self._offset_s = 0
         self._write_protected = False
         self._enable = False
