@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(wildcard $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd')))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real lint bench tools clean
+.PHONY: help run test test-real soak lint bench tools clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -19,6 +19,9 @@ test: $(VENV)/built lint  ## set up, then all tests that need nothing but Python
 
 test-real: $(VENV)/built  ## tests with real kernels, compilers and QEMU (.ci/run installs what they need)
 	$(BIN)/pytest -q -m real --build=compiled
+
+soak: $(VENV)/built  ## a million random steps: the 6522 against its step-by-step oracle (half an hour)
+	$(BIN)/pytest -q tests/chips/test_mos6522_equal.py -k go_on --chip-steps 1000000
 
 lint: $(VENV)/built  ## style and strict types
 	$(BIN)/ruff check

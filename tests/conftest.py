@@ -36,6 +36,9 @@ class PlainFinder(importlib.abc.MetaPathFinder):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--build", choices=["compiled", "plain"], default="compiled")
+    parser.addoption(
+        "--chip-steps", type=int, default=4000, help="random steps of the 6522 against its oracle"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

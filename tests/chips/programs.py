@@ -5,6 +5,7 @@ An action is a plain tuple, so that a failing program prints as something to pas
 
 import copy
 import random
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from guestclock.chips.mos6522 import TIMEOUT_BEATS, Mos6522
@@ -15,29 +16,58 @@ from guestclock.chips.registers import (
     ACR_T1_FREE_RUN,
     ACR_T1_PB7,
     ACR_T2_PULSES,
+    IER,
     IFR,
     NEVER,
+    PB6,
     T1CH,
+    T1CL,
     T1LH,
+    T1LL,
     T2CH,
+    T2CL,
     WATCH_IRQ,
     WATCH_PB7,
 )
 
-# Where the next action falls: so many cycles on, or beside the cycle in which a counter passes zero.
+# Where the next action falls: so many cycles on, or beside the cycle in which a counter passes zero
+# (unless that is farther than the oracle should have to step).
 ANCHORS = ("now", "t1", "t2", "t2_low")
-# ... unless that is farther than the oracle should have to step.
 FARTHEST_ANCHOR_CYCLES = 300
-KINDS = ("read", "write", "share", "pins_a", "pins_b", "flags", "reset", "wait")
 
-# What programs write to ACR: all modes of both timers and of PB7, with T2 clocking the shift register or not.
-ACR_VALUES = sorted(
-    t1 | pb7 | t2 | sr
-    for t1 in (0, ACR_T1_FREE_RUN)
-    for pb7 in (0, ACR_T1_PB7)
-    for t2 in (0, ACR_T2_PULSES)
-    for sr in range(0, ACR_SR_MODE + 1, 4)
+T1_MODES = (0, ACR_T1_FREE_RUN, ACR_T1_PB7, ACR_T1_FREE_RUN | ACR_T1_PB7)
+SR_MODES = tuple(range(0, ACR_SR_MODE + 1, 4))
+
+
+class Theme(NamedTuple):
+    """What a program is about: which kinds of action, registers and ACR values it prefers."""
+
+    kinds: tuple[str, ...]
+    registers: tuple[int, ...]
+    acr_values: tuple[int, ...]
+
+
+ACCESSES = ("read", "write", "write", "share")
+EVERYTHING = (*ACCESSES, "pins_a", "pins_b", "toggle_pb6", "flags", "reset", "wait")
+THEMES = (
+    Theme(ACCESSES * 3, (T1CL, T1CH, T1LL, T1LH, ACR, IFR, IER), T1_MODES),
+    Theme((*ACCESSES * 3, "toggle_pb6"), (T2CL, T2CL, T2CH, ACR, IFR, IER), SR_MODES),
+    Theme(
+        (*ACCESSES, *["toggle_pb6"] * 16),
+        (T2CL, T2CL, T2CH, ACR, IFR, IER),
+        tuple(ACR_T2_PULSES | mode for mode in SR_MODES) + SR_MODES[1:2],
+    ),
+    Theme(
+        EVERYTHING,
+        tuple(range(16)),
+        tuple(t1 | t2 | sr for t1 in T1_MODES for t2 in (0, ACR_T2_PULSES) for sr in SR_MODES),
+    ),
 )
+
+# Counters mostly start small, so that programs see many timeouts; flags are mostly enabled.
+LOW_VALUES = (0, 1, 2, 3, 5, 9, 0x40, 0x60, 0xFE, 0xFF)
+HIGH_VALUES = (0, 0, 0, 0, 1, 2)
+IER_VALUES = (0xFF, 0xE0, 0xC0, 0xA0, 0x40, 0x20)
 
 
 class Action(NamedTuple):
@@ -50,23 +80,26 @@ class Action(NamedTuple):
     value: int
 
 
-def random_action(rng: random.Random, longest_gap: int) -> Action:
-    """Return an action as programs of the soak test have them."""
-    anchor = rng.choice(ANCHORS)
-    if anchor == "now":
-        gap = rng.choice([0, 1, 2, rng.randrange(30), rng.randrange(longest_gap + 1)])
-    else:
-        gap = rng.randrange(-2, 5)
-    kind = rng.choices(KINDS, [20, 30, 5, 1, 15, 2, 0.2, 3])[0]
-    register = rng.randrange(16)
-    if rng.random() < 0.3:
-        register = rng.choice([4, 5, 7, 8, 9, ACR, IFR])
-    value = rng.choice([0, 1, 2, 3, rng.randrange(20), rng.randrange(256), 0x60, 0xFF])
-    if register in (T1CH, T1LH, T2CH) and rng.random() < 0.8:
-        value = rng.choice([0, 0, 0, 1])
-    if register == ACR and kind == "write":
-        value = rng.choice(ACR_VALUES)
-    return Action(anchor, gap, kind, register, value)
+def values_of(register: int, theme: Theme) -> tuple[int, ...]:
+    """Return what programs write to a register."""
+    if register == ACR:
+        return theme.acr_values
+    if register == IER:
+        return IER_VALUES
+    return HIGH_VALUES if register in {T1CH, T1LH, T2CH} else LOW_VALUES
+
+
+def random_program(rng: random.Random, steps: int, longest_gap: int) -> Iterator[Action]:
+    """Yield actions; the theme changes now and then."""
+    for step in range(steps):
+        if step % 40 == 0:
+            theme = rng.choice(THEMES)
+        anchor = rng.choice(ANCHORS)
+        gap = rng.choice([0, 1, 2, rng.randrange(longest_gap)]) if anchor == "now" else rng.randrange(-2, 5)
+        kind = rng.choice(theme.kinds)
+        register = rng.choice(theme.registers)
+        value = rng.choice(values_of(register, theme)) if rng.random() < 0.9 else rng.randrange(256)
+        yield Action(anchor, gap, kind, register, value)
 
 
 def visible(chip: Mos6522 | Mos6522Stepwise) -> dict[str, object]:
@@ -145,7 +178,9 @@ class Pair:
             case "pins_a":
                 chip.set_pins_a(action.value, cycle)
             case "pins_b":
-                chip.set_pins_b(action.value ^ (0x40 & -(action.register & 1)), cycle)
+                chip.set_pins_b(action.value, cycle)
+            case "toggle_pb6":
+                chip.set_pins_b(chip.pins_b ^ PB6, cycle)
             case "flags":
                 chip.ifr |= action.value & 0x1F  # as edges on CA1, CA2, CB1, CB2 and the shift register would
             case "reset":

@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from programs import Pair, random_action, visible
+from programs import Pair, random_program, visible
 
 from guestclock.chips.mos6522 import CycleError, Mos6522
 from guestclock.chips.mos6522_stepwise import Mos6522Stepwise
@@ -90,8 +90,8 @@ def test_a_restored_chip_goes_on_alike(seed: int) -> None:
     """At any point of a program, chips rebuilt from JSON text live on as the originals do."""
     rng = random.Random(seed)
     pair = Pair(timeout_beats=rng.randrange(64))
-    for _ in range(60):
-        pair.do(random_action(rng, 60))
+    for action in random_program(rng, 60, longest_gap=60):
+        pair.do(action)
         copies: list[Chip] = [Mos6522(), Mos6522Stepwise()]
         for original, rebuilt in zip((pair.closed, pair.stepwise), copies, strict=True):
             state = original.snapshot()

@@ -51,12 +51,14 @@ class Mos6522:
     that shows FFFF (facts 7 and 8).
 
     >>> from guestclock.chips.registers import WATCH_IRQ
+    >>> from guestclock.chips.registers import IER, T1CH, T1CL, WATCH_IRQ
     >>> via = Mos6522()
-    >>> for cycle, register, value in [(0, 0xE, 0xC0), (1, 4, 20), (2, 5, 0)]:
-    ...     via.write(register, value, cycle)
-    >>> via.read(4, 5)  # three cycles after the write of T1CH
+    >>> via.write(IER, 0xC0, cycle=0)
+    >>> via.write(T1CL, 20, cycle=1)
+    >>> via.write(T1CH, 0, cycle=2)
+    >>> via.read(T1CL, cycle=5)  # three cycles after the write of T1CH
     18
-    >>> via.next_event(WATCH_IRQ) / 2  # 20 + 1.5 cycles after it
+    >>> via.next_event(WATCH_IRQ) / 2  # the IRQ pin falls 20 + 1.5 cycles after it
     23.5
     """
 
@@ -486,7 +488,6 @@ class Mos6522:
         self.t1_armed = True
         if self.acr & ACR_T1_PB7:
             self.pb7_output = False
-        self._schedule()
 
     def _load_t2(self, high: int) -> None:
         self.t2_armed = False  # a timeout due in the next cycle does not come
