@@ -16,7 +16,9 @@ from guestclock.cli import doctor as command
 from guestclock.errors import BadInputError, UnavailableError
 from guestclock.experiments import doctor_document
 from guestclock.experiments.doctor import BETWEEN, DRIFT, SYSTEM_CALL, WITHIN, DoctorPlan, examine
+from guestclock.experiments.keep import keep_tables
 from guestclock.host.native import Native
+from guestclock.readings import Tables, load
 from guestclock.report.clock_table import show_doctor, show_switched
 
 TINY = DoctorPlan(step_budget_s=0.2, drift_s=0.05, rounds=1, batch_ns=3_000, reads=200, python_reads=50)
@@ -110,8 +112,9 @@ def test_the_command_prints_one_json_object() -> None:
     assert result.exit_code == document["exit_status"]
 
 
-def test_the_command_prints_tables() -> None:
-    result = CliRunner().invoke(application(), ["--seconds", "0.2"])
+def test_the_command_prints_tables_and_keeps_them(tmp_path: Path) -> None:
+    result = CliRunner().invoke(application(), ["--seconds", "0.2", "--save", str(tmp_path)])
+    assert "CLOCK_MONOTONIC" in load(tmp_path / "tables.npz").sources
     assert "CLOCK_MONOTONIC" in result.stdout
     assert "NOTE" in result.stdout
 
@@ -142,3 +145,9 @@ def test_another_system_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(UnavailableError, match="doctor examines Linux machines; this is darwin"):
         examine(TINY)
+
+
+def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInputError, match="cannot be written: Not a directory"):
+        keep_tables(Tables(), tmp_path / "file/kept")

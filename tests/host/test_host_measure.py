@@ -102,11 +102,16 @@ def test_code_from_a_copy_runs_as_well(
 # ---- steps ----------------------------------------------------------------------------------------------
 
 
-def test_all_single_cpus_come_before_the_pairs() -> None:
-    groups = steps.groups(range(4), seed=3)
-    assert groups[:4] == [(0,), (1,), (2,), (3,)]
-    assert sorted(groups[4:]) == list(itertools.combinations(range(4), 2))
-    assert groups == steps.groups(range(4), seed=3)
+@given(
+    cpus=st.lists(st.integers(0, 300), min_size=1, max_size=9, unique=True).map(sorted), seed=st.integers()
+)
+def test_every_cpu_and_every_pair_comes_once_and_neighbours_first(cpus: list[int], seed: int) -> None:
+    groups = steps.groups(cpus, seed)
+    singles = [(cpu,) for cpu in cpus]
+    assert sorted(groups) == sorted([*singles, *itertools.combinations(cpus, 2)])
+    first = groups[: len(cpus)] if len(cpus) > 1 else []
+    assert {cpu for pair in first for cpu in pair} == (set(cpus) if len(cpus) > 1 else set())
+    assert groups == steps.groups(cpus, seed)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=50))

@@ -26,7 +26,7 @@ def doctor(
     seconds: Annotated[float, typer.Option(help="About how long to measure.")] = 12.0,
     seed: Annotated[int, typer.Option(help="Chooses the order in which pairs of CPUs are compared.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
-    save: Annotated[Path | None, typer.Option(help="Save the tables to this file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the tables in this folder.")] = None,
     switch_clocksource: Annotated[
         bool,
         typer.Option(
@@ -51,9 +51,9 @@ def doctor(
             found = experiment.examine(plan, progress)
             document = doctor_document.as_json(found)
             if save is not None:
-                from guestclock.readings import save as save_tables  # noqa: PLC0415
+                from guestclock.experiments.keep import keep_tables  # noqa: PLC0415
 
-                save_tables(found.tables, save)
+                keep_tables(found.tables, save)
     if json:
         from json import dumps  # noqa: PLC0415
 

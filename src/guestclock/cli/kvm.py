@@ -40,7 +40,7 @@ def kvm(
     accel: Annotated[str, typer.Option(help="With --linux: auto, kvm or tcg.")] = "auto",
     cpus: Annotated[int, typer.Option(help="With --linux: the guest's CPUs.")] = 2,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
-    save: Annotated[Path | None, typer.Option(help="Save the tables to this file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the tables in this folder.")] = None,
 ) -> None:
     """Measure clocks inside a KVM guest: cost of a read, backward steps, the page against KVM's own clock."""
     from guestclock.cli.stages import stages  # noqa: PLC0415 (imports wait until the command runs)
@@ -55,9 +55,9 @@ def kvm(
             document, tables = _micro(plan, progress)
     _tell(document, json)
     if save is not None:
-        from guestclock.readings import save as save_tables  # noqa: PLC0415
+        from guestclock.experiments.keep import keep_tables  # noqa: PLC0415
 
-        save_tables(tables, save)
+        keep_tables(tables, save)
     raise typer.Exit(document["exit_status"])
 
 

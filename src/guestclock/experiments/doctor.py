@@ -34,6 +34,8 @@ BETWEEN = "between CPUs"
 PYTHON = "python"
 PVCLOCK_PAGE = "pvclock page"
 DRIFT_ROUNDS = 12
+GROUPS_IN_FULL = 10
+READS_LEAST = 2_000
 NS_PER_S = 1_000_000_000
 
 
@@ -236,6 +238,8 @@ def _steps(session: _Session, warpers: dict[str, steps.Warper], reads: int) -> d
     plan, found = session.plan, session.found
     among = steps.groups(found.cpus, plan.seed)
     found.groups = len(among)
+    # With many CPUs rather a short look at all pairs than a long one at few.
+    reads = max(min(reads, reads * GROUPS_IN_FULL // len(among)), min(reads, READS_LEAST))
     return steps.measure(
         warpers,
         among,

@@ -102,14 +102,18 @@ def hop(read: Callable[[], int], group: Sequence[int], reads: int) -> WarpResult
 
 
 def groups(cpus: Sequence[int], seed: int) -> list[tuple[int, ...]]:
-    """Return every CPU alone, then all pairs in an order that the seed chooses.
+    """Return all pairs of CPUs and each CPU alone, so that every prefix says much.
 
-    >>> groups([0, 1], 1)
-    [(0,), (1,), (0, 1)]
+    First each CPU with the next one, then each alone, then the other pairs in an order that the seed chooses.
+
+    >>> groups([0, 1, 2, 3], 1)
+    [(0, 1), (1, 2), (2, 3), (0, 3), (0,), (1,), (2,), (3,), (0, 2), (1, 3)]
     """
     pairs = list(itertools.combinations(cpus, 2))
-    random.Random(seed).shuffle(pairs)
-    return [*((cpu,) for cpu in cpus), *pairs]
+    ring = [*itertools.pairwise(cpus), (cpus[0], cpus[-1])] if len(cpus) > 2 else pairs
+    others = [pair for pair in pairs if pair not in ring]
+    random.Random(seed).shuffle(others)
+    return [*ring, *((cpu,) for cpu in cpus), *others]
 
 
 def measure(
