@@ -217,7 +217,8 @@ class Bus(Board):
         self._note_underflows()
         line = self.via1.irq_asserted()
         if line and not self._line:
-            self._line_since = cycle
+            # The pin falls half a cycle before the flag is set: in its last half the cycle does not count yet.
+            self._line_since = cycle if self.via1.ifr & self.via1.ier else cycle + 1
         self._line = line
         half = self.via1.next_event_half(WATCH_IRQ)
         other = self.via2.next_event_half(WATCH_IRQ)
