@@ -14,6 +14,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says nothing: the machine may be busy with something else.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 SOURCE = Path(__file__).parent.parent / "src"
 HOT = {
