@@ -4,6 +4,7 @@ import itertools
 import os
 import platform
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +46,23 @@ def test_a_system_without_executable_mappings_is_told(monkeypatch: pytest.Monkey
     for source in ("_package_file", "_anonymous_file", "_temporary_file"):
         monkeypatch.setattr(native, source, forbid)
     with pytest.raises(UnavailableError, match="maps no code of ours executable"):
+        native.load()
+
+
+@pytest.mark.parametrize(("tsc_state", "cpuid", "word"), [(2, 1, "TSC"), (1, 0, "CPUID")])
+def test_a_sandbox_that_forbids_instructions_is_told(tsc_state: int, cpuid: int, word: str) -> None:
+    def prctl(_option: int, state: Any) -> int:
+        state._obj.value = tsc_state
+        return 0
+
+    with pytest.raises(UnavailableError, match=f"may not (read the|use) {word}"):
+        native._check_instructions(prctl, lambda *_: cpuid)
+    native._check_instructions(lambda *_: -1, lambda *_: -1)  # a kernel that knows neither question
+
+
+def test_a_32_bit_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("guestclock.host.native.struct.calcsize", lambda _code: 4)
+    with pytest.raises(UnavailableError, match="32-bit Python"):
         native.load()
 
 
@@ -138,6 +156,14 @@ def test_steps_stop_when_the_time_is_over() -> None:
     found = steps.measure({"a": warper}, among, reads=5, budget_s=1.0, clock=lambda: next(times))
     assert asked == [(0,), (1,)]
     assert (found["a"].reads, found["a"].steps) == (10, 0)
+
+
+def test_cpus_that_cannot_be_chosen_stay_unseen() -> None:
+    def warper(_group: Sequence[int], _reads: int) -> list[WarpResult]:
+        raise PermissionError(1, "Operation not permitted")
+
+    found = steps.measure({"a": warper}, [(0,), (0, 1)], reads=5, budget_s=1.0, clock=lambda: 0.0)
+    assert (found["a"].groups, found["a"].reads) == ({}, 0)
 
 
 def test_a_clock_read_by_two_cpus_does_not_go_back(code: Native) -> None:

@@ -1,5 +1,6 @@
 """An examination as plain data, with units in the names."""
 
+import time
 from dataclasses import asdict
 from typing import Any
 
@@ -65,7 +66,8 @@ def _row(name: str, title: str, found: Examination, figures: Figures) -> dict[st
     if clock is not None:
         row["enters_kernel"] = figures.enters_kernel(clock)
         row["smallest_step_ns"] = found.resolution_ns.get(name)
-    if name in found.steps:
+        row["resolution_ns"] = round(time.clock_getres(clock.number) * 1e9)
+    if figures.compared[name]:
         steps = figures.steps[name]
         row |= {
             "comparisons": figures.compared[name],
@@ -75,8 +77,21 @@ def _row(name: str, title: str, found: Examination, figures: Figures) -> dict[st
         }
     if name in figures.drifts and (name == PVCLOCK_PAGE or not name.endswith("COARSE")):
         drift = figures.drifts[name]
-        row |= {"rate_against_raw_ppm": drift.rate_ppm, "followed_ns": drift.elapsed_ns}
+        row |= {
+            "rate_against_raw_ppm": drift.rate_ppm,
+            "rate_uncertainty_ppm": _uncertainty_ppm(name, found, drift.elapsed_ns),
+            "followed_ns": drift.elapsed_ns,
+        }
     return row
+
+
+def _uncertainty_ppm(name: str, found: Examination, elapsed_ns: int) -> float | None:
+    """Return by how much a rate may be off: a whole bracket at either end of the time."""
+    widths = [look.width for look in found.looks if look.clock == name]
+    if not widths or not elapsed_ns:
+        return None
+    ns_a_unit = 1.0 if found.tsc is None else 1e9 / found.tsc.hz
+    return round(1e6 * max(widths) * ns_a_unit / elapsed_ns, 4)
 
 
 def _finding(finding: Finding) -> dict[str, str]:

@@ -60,11 +60,12 @@ def findings(found: Examination) -> list[Finding]:
 def _all_well(found: Examination, figures: Figures) -> Finding:
     read = figures.least_ns("CLOCK_MONOTONIC")
     clocks = {clock.name for clock in CLOCKS}
-    looks = count(sum(seen.reads for name, seen in found.steps.items() if name in clocks), "read")
+    looks = sum(seen.reads for name, seen in found.steps.items() if name in clocks)
+    steps = f"no clock went back in {count(looks, 'read')}" if looks else "no reads could be compared"
     costs = "" if read is None else f" and costs {duration(read)} a read"
     return Finding(
         Level.NOTE,
-        f"No fault was found: no clock went back in {looks}, and clocksource"
+        f"No fault was found: {steps}, and clocksource"
         f" {found.identity.clocksource or 'unknown'} serves well{costs}.",
         "Programs can trust CLOCK_MONOTONIC on this machine.",
         "Nothing to do.",

@@ -8,6 +8,7 @@ import ctypes
 import mmap
 import os
 import platform
+import struct
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -17,6 +18,10 @@ from guestclock import readloops
 from guestclock.errors import UnavailableError
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_PR_GET_TSC = 25
+_PR_TSC_SIGSEGV = 2
+_SYS_ARCH_PRCTL = 158
+_ARCH_GET_CPUID = 0x1011
 _MAP_FAILED = ctypes.c_void_p(-1).value
 
 
@@ -69,11 +74,32 @@ def load() -> Native:
     """Map the image executable.
 
     Raises:
-        UnavailableError: another processor than x86-64, or a system that forbids the mapping.
+        UnavailableError: another processor than x86-64, or a system that forbids the mapping or the TSC.
     """
     if platform.machine() not in {"x86_64", "AMD64"}:
         raise UnavailableError(f"no machine code for {platform.machine()}: read loops exist for x86-64")
+    if struct.calcsize("P") != 8:
+        raise UnavailableError("no machine code for a 32-bit Python: read loops exist for x86-64")
+    _check_instructions()
     return Native(_map(readloops.load().code))
+
+
+def _check_instructions(
+    prctl: Callable[..., int] = _libc.prctl, syscall: Callable[..., int] = _libc.syscall
+) -> None:
+    """Find out whether a sandbox makes RDTSC or CPUID a fault, which would end this process.
+
+    Source: prctl(2), PR_GET_TSC; arch_prctl(2), ARCH_GET_CPUID.
+    """
+    state = ctypes.c_int(0)
+    if prctl(_PR_GET_TSC, ctypes.byref(state)) == 0 and state.value == _PR_TSC_SIGSEGV:
+        raise UnavailableError(
+            "this process may not read the TSC (PR_SET_TSC): a sandbox or debugger forbids it"
+        )
+    if syscall(_SYS_ARCH_PRCTL, _ARCH_GET_CPUID, 0) == 0:
+        raise UnavailableError(
+            "this process may not use CPUID (ARCH_SET_CPUID): a sandbox or debugger forbids it"
+        )
 
 
 def _map(code: bytes) -> int:

@@ -106,8 +106,8 @@ def groups(cpus: Sequence[int], seed: int) -> list[tuple[int, ...]]:
 
     First each CPU with the next one, then each alone, then the other pairs in an order that the seed chooses.
 
-    >>> groups([0, 1, 2, 3], 1)
-    [(0, 1), (1, 2), (2, 3), (0, 3), (0,), (1,), (2,), (3,), (0, 2), (1, 3)]
+    >>> groups([0, 1, 2], 1)
+    [(0, 1), (1, 2), (0, 2), (0,), (1,), (2,)]
     """
     pairs = list(itertools.combinations(cpus, 2))
     ring = [*itertools.pairwise(cpus), (cpus[0], cpus[-1])] if len(cpus) > 2 else pairs
@@ -127,7 +127,7 @@ def measure(
 ) -> dict[str, Steps]:
     """Let each group of CPUs read each clock at the same time, group by group, until the time is over.
 
-    At least one group is looked at; ``Steps.groups`` tells which were.
+    At least one group is tried; ``Steps.groups`` tells which were looked at.
     """
     deadline = clock() + budget_s
     found = {name: Steps() for name in warpers}
@@ -135,7 +135,11 @@ def measure(
         if index and clock() >= deadline:
             break
         for name, warper in warpers.items():
-            found[name].groups[group] = warper(group, reads)
+            try:
+                found[name].groups[group] = warper(group, reads)
+            except OSError:
+                # The CPU went offline, or a sandbox forbids to choose CPUs: this group stays unseen.
+                continue
         progress((index + 1) / len(among))
     return found
 
