@@ -7,7 +7,7 @@ from typing import Any
 from guestclock.experiments.doctor import PVCLOCK_PAGE, SYSTEM_CALL, Examination
 from guestclock.experiments.figures import Figures
 from guestclock.experiments.findings import Finding, Level, findings
-from guestclock.host.clocks import CLOCKS
+from guestclock.host.clocks import CLOCKS, RAW
 from guestclock.readloops import SHAPES
 
 SCHEMA = "guestclock.doctor"
@@ -87,7 +87,8 @@ def _row(name: str, title: str, found: Examination, figures: Figures) -> dict[st
 
 def _uncertainty_ppm(name: str, found: Examination, elapsed_ns: int) -> float | None:
     """Return by how much a rate may be off: a whole bracket at either end of the time."""
-    widths = [look.width for look in found.looks if look.clock == name]
+    looked_at = RAW.name if name == PVCLOCK_PAGE else name  # the page is computed for those moments
+    widths = [look.width for look in found.looks if look.clock == looked_at]
     if not widths or not elapsed_ns:
         return None
     ns_a_unit = 1.0 if found.tsc is None else 1e9 / found.tsc.hz
