@@ -14,6 +14,7 @@ from guestclock.chips.mos6522 cimport (
     Mos6522,
 )
 from guestclock.quadra.cpu cimport Board
+from guestclock.quadra.log cimport Log
 from guestclock.timebase.pacing cimport Pacer
 from guestclock.timebase.rate cimport CycleCursor
 
@@ -43,16 +44,6 @@ cdef enum:
     PENDING_QUANTUM_BYTES = 4096
     HOUSEKEEPING_BYTES = 1 << 22
     CYCLE_BYTES = 2600
-    LOG_ROWS = 4096
-
-
-cdef class Log:
-    cdef readonly int columns
-    cdef readonly long long count
-    cdef list _full
-    cdef long long[:, ::1] _rows
-    cdef void _grow(self) noexcept nogil
-    cdef long long reserve(self) noexcept nogil
 
 
 cdef class Bus(Board):

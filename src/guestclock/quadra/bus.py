@@ -14,13 +14,12 @@ host tells how late it is.
 from collections.abc import Callable
 
 import cython
-import numpy as np
-import numpy.typing as npt
 
 from guestclock.chips.mac_rtc import MacRtc
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.chips.z8530 import Z8530
 from guestclock.quadra.cpu import Board
+from guestclock.quadra.log import Log
 from guestclock.readings.schema import EventKind
 from guestclock.timebase.pacing import Pacer
 from guestclock.timebase.rate import CycleCursor, Rate
@@ -41,43 +40,10 @@ if not cython.compiled:  # Compiled, these are C constants: see bus.pxd.
     HOUSEKEEPING_BYTES = 1 << 22
     # More than virtual time carries in two cycles of φ2, whatever the speed of code above 1 ns a byte.
     CYCLE_BYTES = 2600
-    LOG_ROWS = 4096
 
 PHI2_HZ = 783_360
 EVENT_COLUMNS = ("kind", "guest_ns", "host_ns", "cycle", "code_bytes", "value", "masked")
 PROBE_COLUMNS = ("guest_ns", "host_ns", "value", "tag", "calls", "ticks", "code_bytes")
-
-
-class Log:
-    """Rows of 64-bit integers, appended at native speed."""
-
-    def __init__(self, columns: int) -> None:
-        """Take the number of columns."""
-        self.columns = columns
-        self.count = 0
-        self._full: list[npt.NDArray[np.int64]] = []
-        self._rows = np.zeros((LOG_ROWS, columns), dtype=np.int64)
-
-    def reserve(self) -> int:
-        """Return the index of a free row of the current chunk."""
-        row = cython.declare(cython.longlong, self.count % LOG_ROWS)
-        if row == 0 and self.count > 0:
-            self._grow()
-        self.count += 1
-        return row
-
-    def _grow(self) -> None:
-        with cython.gil:
-            self._full.append(np.array(self._rows))
-
-    def last(self, column: int) -> int:
-        """Return a value of the newest row; there must be one."""
-        return int(self._rows[(self.count - 1) % LOG_ROWS, column])
-
-    def rows(self) -> npt.NDArray[np.int64]:
-        """Return all rows so far, an array of shape (rows, columns)."""
-        used = self.count - LOG_ROWS * len(self._full)
-        return np.concatenate([*self._full, np.asarray(self._rows)[:used]])
 
 
 class Bus(Board):
@@ -217,7 +183,7 @@ class Bus(Board):
         self._note_underflows()
         line = self.via1.irq_asserted()
         if line and not self._line:
-            # The pin falls half a cycle before the flag is set: in its last half the cycle does not count yet.
+            # The pin falls half a cycle before the flag is set: that cycle does not count yet.
             self._line_since = cycle if self.via1.ifr & self.via1.ier else cycle + 1
         self._line = line
         half = self.via1.next_event_half(WATCH_IRQ)
@@ -278,13 +244,13 @@ class Bus(Board):
 
     def _log_event(self, kind: int, cycle: int, guest_ns: int, value: int) -> None:
         row = cython.declare(cython.longlong, self.events.reserve())
-        self.events._rows[row, 0] = kind
-        self.events._rows[row, 1] = guest_ns
-        self.events._rows[row, 2] = self.pacer.host_ns
-        self.events._rows[row, 3] = cycle
-        self.events._rows[row, 4] = self.granted_bytes - self.budget_bytes
-        self.events._rows[row, 5] = value
-        self.events._rows[row, 6] = self.interrupt_mask >= (
+        self.events.chunk[row, 0] = kind
+        self.events.chunk[row, 1] = guest_ns
+        self.events.chunk[row, 2] = self.pacer.host_ns
+        self.events.chunk[row, 3] = cycle
+        self.events.chunk[row, 4] = self.granted_bytes - self.budget_bytes
+        self.events.chunk[row, 5] = value
+        self.events.chunk[row, 6] = self.interrupt_mask >= (
             6 if self.via1.ddrb & ~self.via1.orb & 0x40 else 1
         )
 
@@ -292,13 +258,13 @@ class Bus(Board):
         if offset == PROBE_LOW:
             self.pacer.follow(self.granted_bytes - self.budget_bytes)
             row = cython.declare(cython.longlong, self.probes.reserve())
-            self.probes._rows[row, 0] = self.pacer.guest_ns
-            self.probes._rows[row, 1] = self.pacer.host_ns
-            self.probes._rows[row, 2] = self._probe_high << 32 | cython.cast(cython.uint, value)
-            self.probes._rows[row, 3] = self._probe_tag
-            self.probes._rows[row, 4] = self._probe_calls
-            self.probes._rows[row, 5] = self._probe_ticks
-            self.probes._rows[row, 6] = self.granted_bytes - self.budget_bytes
+            self.probes.chunk[row, 0] = self.pacer.guest_ns
+            self.probes.chunk[row, 1] = self.pacer.host_ns
+            self.probes.chunk[row, 2] = self._probe_high << 32 | cython.cast(cython.uint, value)
+            self.probes.chunk[row, 3] = self._probe_tag
+            self.probes.chunk[row, 4] = self._probe_calls
+            self.probes.chunk[row, 5] = self._probe_ticks
+            self.probes.chunk[row, 6] = self.granted_bytes - self.budget_bytes
         elif offset == PROBE_HIGH:
             self._probe_high = cython.cast(cython.uint, value)
         elif offset == PROBE_TAG:
