@@ -106,7 +106,16 @@ def visible(chip: Mos6522 | Mos6522Stepwise) -> dict[str, object]:
     """Return everything a bus or a wire can see of a chip, without touching it."""
     seen: dict[str, object] = {
         name: getattr(chip, name)
-        for name in ("now", "irq", "pb7", "t1_underflows", "t1_flag_half", "t1_armed", "t2_armed")
+        for name in (
+            "now",
+            "irq",
+            "pb7",
+            "t1_underflows",
+            "t1_flag_half",
+            "t2_flag_half",
+            "t1_armed",
+            "t2_armed",
+        )
     }
     seen["port_a"] = (chip.port_a_output(), chip.port_a_levels())
     seen["port_b"] = (chip.port_b_output(), chip.port_b_levels())

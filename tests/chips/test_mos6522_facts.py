@@ -30,6 +30,8 @@ from guestclock.chips.registers import (
     PCR,
     READ_T1CL,
     SR,
+    SR_IN_T2,
+    SR_OUT_T2,
     T1CH,
     T1CL,
     T1LH,
@@ -176,6 +178,18 @@ def test_model_t2ch_written_in_the_cycle_that_shows_0_prevents_the_timeout(kind:
 
 
 @both
+def test_model_t2_latch_ff_reloaded_while_the_mode_changes_is_not_passing_zero(kind: type[Chip]) -> None:
+    """The mode of fact 16 is left and entered again while the reloaded FF shows: no second reload."""
+    chip = kind()
+    chip.write(ACR, SR_OUT_T2, 0)
+    chip.write(T2CL, 0xFF, 1)
+    chip.write(T2CH, 1, 2)  # 1FF shows in cycle 3, 100 in 258, FF in 259, and FF again in 260
+    chip.advance(259)
+    chip.write(ACR, SR_IN_T2, 259)
+    assert [chip.read(T2CL, cycle) for cycle in (260, 261, 262)] == [0xFF, 0xFE, 0xFD]
+
+
+@both
 def test_fact14_falling_edges_on_pb6_count(kind: type[Chip]) -> None:
     chip = kind()
     chip.write(IER, 0x80 | IFR_T2, 0)
@@ -215,6 +229,28 @@ def test_fact14_pulses_do_not_count_in_timer_mode(kind: type[Chip]) -> None:
     chip.write(T2CH, 0, 3)
     chip.set_pins_b(0xBF, 10)
     assert chip.read(T2CL, 14) == 100 - 10
+
+
+@both
+def test_fact14_pb6_after_reset_is_the_pin_from_outside(kind: type[Chip]) -> None:
+    chip = kind()
+    chip.write(DDRB, 0x40, 0)  # the chip drives PB6 low; from outside it is high
+    chip.reset(2)
+    chip.write(ACR, ACR_T2_PULSES, 3)
+    chip.write(T2CL, 9, 4)
+    chip.write(T2CH, 0, 5)
+    chip.set_pins_b(0xBF, 6)
+    assert chip.read(T2CL, 7) == 8
+
+
+@both
+def test_fact14_a_load_takes_the_place_of_a_pulse(kind: type[Chip]) -> None:
+    chip = kind()
+    chip.write(ACR, ACR_T2_PULSES, 0)
+    chip.write(T2CL, 9, 1)
+    chip.set_pins_b(0xBF, 4)
+    chip.write(T2CH, 0, 4)
+    assert chip.read(T2CL, 6) == 9
 
 
 @both
@@ -329,3 +365,13 @@ def test_underflows_are_counted_armed_or_not(kind: type[Chip]) -> None:
     assert chip.t1_underflows == 1
     chip.advance(1010)
     assert (chip.t1_underflows, chip.t1_flag_half) == (10, 219)
+
+
+@both
+def test_counters_run_from_power_up(kind: type[Chip]) -> None:
+    chip = kind()
+    chip.advance(0x10000)
+    assert chip.t1_underflows == 1
+    assert [chip.read_here(register) for register in (T1CL, T1CH, T2CL, T2CH)] == [0xFF] * 4
+    chip.advance(0x10001)
+    assert [chip.read_here(register) for register in (T1CL, T1CH, T2CL, T2CH)] == [0xFF, 0xFF, 0xFE, 0xFF]

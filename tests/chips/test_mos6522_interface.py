@@ -58,6 +58,16 @@ def test_a_refused_access_changes_nothing(kind: type[Chip]) -> None:
 
 
 @both
+@pytest.mark.parametrize("register", [-1, 16, 0x1E00])
+def test_there_are_16_registers(kind: type[Chip], register: int) -> None:
+    chip = kind()
+    with pytest.raises(ValueError, match=f"register {register}: a 6522 has registers 0 to 15"):
+        chip.read(register, 0)
+    with pytest.raises(ValueError, match=f"register {register}: a 6522 has registers 0 to 15"):
+        chip.write(register, 0, 0)
+
+
+@both
 def test_reads_may_share_a_cycle_on_buses_that_let_them(kind: type[Chip]) -> None:
     chip = kind()
     chip.write(T1CL, 0x34, 0)

@@ -88,7 +88,7 @@ cdef class Mos6522:
     cdef public bint pb7_output
 
     cdef public int t2_latch
-    cdef public int64_t t2_base, t2_low_zero, t2_since, t2_flag_half
+    cdef public int64_t t2_base, t2_low_zero, t2_loaded, t2_flag_half
     cdef public bint t2_borrowed, t2_armed, t2_pulse_waits
     cdef public int pb6, pb6_before
     cdef public int64_t pb6_cycle
@@ -96,14 +96,15 @@ cdef class Mos6522:
 
     cpdef int read(self, int register, int64_t cycle) except -1
     cpdef void write(self, int register, int value, int64_t cycle) except *
-    cdef str _why_not(self, int64_t cycle)
+    cdef void _refuse(self, int register, int64_t cycle) except *
+    cdef void _check_not_over(self, int64_t cycle) except *
 
     cpdef void advance(self, int64_t cycle) noexcept nogil
     cpdef int read_here(self, int register) noexcept nogil
     cpdef void write_here(self, int register, int value) noexcept nogil
     @cython.locals(flags=int)
     cdef bint irq_asserted(self) noexcept nogil
-    @cython.locals(event=int64_t, timeout=int64_t)
+    @cython.locals(event=int64_t)
     cdef int64_t next_event_half(self, int watch) noexcept nogil
 
     cdef void _pins_at(self, int64_t cycle) except *
@@ -130,9 +131,10 @@ cdef class Mos6522:
     cdef bint _t2_clocks_sr(self) noexcept nogil
     cdef int _t2_high(self) noexcept nogil
     cdef void _t2_start(self, int count, bint borrowed) noexcept nogil
-    @cython.locals(counted=bint)
     cdef bint _t2_low_byte_borrowed(self) noexcept nogil
     cdef int64_t _t2_timeout(self) noexcept nogil
+    @cython.locals(timeout=int64_t)
+    cdef int64_t _t2_next_half(self) noexcept nogil
     cdef int64_t _t2_next_due(self) noexcept nogil
     cdef void _t2_catch_up(self) noexcept nogil
     cdef void _t2_times_out(self, int64_t cycle) noexcept nogil

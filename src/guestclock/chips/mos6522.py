@@ -83,12 +83,12 @@ class Mos6522:
         self.pb7_output = 1
         # T2: the counter shows (t2_base - now) mod 65536, or t2_base while PB6 clocks it.
         # t2_low_zero: the cycle in which the low byte shows 0, kept while T2 clocks the shift
-        # register.  t2_borrowed: whether the count in cycle t2_since came by passing zero in the
-        # low byte.
+        # register.  t2_loaded: the cycle in which it last came from the latch.  t2_borrowed:
+        # whether it last passed zero, kept while PB6 clocks T2.
         self.t2_latch = POWER_UP_COUNT & 0xFF
         self.t2_base = POWER_UP_COUNT
         self.t2_low_zero = 0
-        self.t2_since = 0
+        self.t2_loaded = 0
         self.t2_borrowed = False
         self.t2_armed = False
         self.t2_flag_half = -1
@@ -101,12 +101,12 @@ class Mos6522:
     # ------------------------------------------------------------------ checked access
 
     def read(self, register: int, cycle: int) -> int:
-        """Return what a read of the register (RS0-RS3) gives in that φ2 cycle.
+        """Return what a read of the register (0 to 15) gives in that φ2 cycle.
 
         Raises :class:`CycleError` unless the cycle comes after that of the last access.
         """
-        if cycle <= self.last_access or cycle < self.now:
-            raise CycleError(self._why_not(cycle))
+        if cycle <= self.last_access or cycle < self.now or register & ~0xF:
+            self._refuse(register, cycle)
         self.last_access = cycle
         self.advance(cycle)
         return self.read_here(register)
@@ -116,16 +116,24 @@ class Mos6522:
 
         Raises :class:`CycleError` unless the cycle comes after that of the last access.
         """
-        if cycle <= self.last_access or cycle < self.now:
-            raise CycleError(self._why_not(cycle))
+        if cycle <= self.last_access or cycle < self.now or register & ~0xF:
+            self._refuse(register, cycle)
         self.last_access = cycle
         self.advance(cycle)
         self.write_here(register, value)
 
-    def _why_not(self, cycle: int) -> str:
+    def _refuse(self, register: int, cycle: int) -> None:
+        if register & ~0xF:
+            raise ValueError(f"register {register}: a 6522 has registers 0 to 15")
         if cycle <= self.last_access:
-            return f"cycle {cycle} is not after cycle {self.last_access}: one bus access per φ2 cycle"
-        return f"cycle {cycle} is over: the chip is at cycle {self.now}"
+            raise CycleError(
+                f"cycle {cycle} is not after cycle {self.last_access}: one bus access per φ2 cycle"
+            )
+        self._check_not_over(cycle)
+
+    def _check_not_over(self, cycle: int) -> None:
+        if cycle < self.now:
+            raise CycleError(f"cycle {cycle} is over: the chip is at cycle {self.now}")
 
     # ------------------------------------------------------------------ primitives of a bus
 
@@ -201,7 +209,7 @@ class Mos6522:
         flags = self.ifr
         if self.now == self.t1_zero and self.t1_armed:
             flags |= IFR_T1
-        if self.t2_armed and self._t2_timeout() == self.now + 1:
+        if self._t2_timeout() == self.now + 1:
             flags |= IFR_T2
         return (flags & self.ier) != 0
 
@@ -215,10 +223,8 @@ class Mos6522:
         if watch & WATCH_IRQ and not self.irq_asserted():
             if self.ier & IFR_T1:
                 event = self._t1_next_half()
-            if self.ier & IFR_T2 and self.t2_armed:
-                timeout = self._t2_timeout()
-                if timeout != NEVER and 2 * timeout - 1 < event:
-                    event = 2 * timeout - 1
+            if self.ier & IFR_T2:
+                event = min(event, self._t2_next_half())
         if watch & WATCH_PB7 and self.acr & ACR_T1_PB7:
             event = min(event, self._t1_next_half())
         return event
@@ -237,8 +243,7 @@ class Mos6522:
         self._pb6_may_change()
 
     def _pins_at(self, cycle: int) -> None:
-        if cycle < self.now:
-            raise CycleError(f"cycle {cycle} is over: the chip is at cycle {self.now}")
+        self._check_not_over(cycle)
         self.advance(cycle)
 
     def port_a_levels(self) -> int:
@@ -386,7 +391,6 @@ class Mos6522:
 
     def _t2_start(self, count: int, borrowed: bool) -> None:
         """Let T2 show the count in this cycle and go on from there in the mode that ACR sets."""
-        self.t2_since = self.now
         self.t2_borrowed = borrowed
         self.t2_base = count
         if not self.acr & ACR_T2_PULSES:
@@ -395,18 +399,24 @@ class Mos6522:
 
     def _t2_low_byte_borrowed(self) -> bool:
         """Tell whether the low byte passed zero in the step to this cycle."""
-        if self._t2_count() & 0xFF != 0xFF:
-            return False
-        counted = not self.acr & ACR_T2_PULSES and self.now > self.t2_since
-        return counted or self.t2_borrowed
+        if self.acr & ACR_T2_PULSES:
+            return self.t2_borrowed
+        return self._t2_count() & 0xFF == 0xFF and self.now != self.t2_loaded
 
     def _t2_timeout(self) -> int:
-        """Return the cycle in which T2's armed flag can first be read, or NEVER if it needs more pulses."""
+        """Return the cycle in which T2's flag can next be read, or NEVER if nothing waits to set it."""
+        if not self.t2_armed:
+            return NEVER
         if self.acr & ACR_T2_PULSES:
             return self.pb6_cycle + 1 if self.t2_pulse_waits and self.t2_base == 0 else NEVER
         if self._t2_clocks_sr():
             return self.t2_low_zero + 1 + self._t2_high() * (self.t2_latch + 2)
         return self.now + self._t2_count() + 1
+
+    def _t2_next_half(self) -> int:
+        """Return the half-cycle of T2's next timeout, or NEVER."""
+        timeout = self._t2_timeout()
+        return NEVER if timeout == NEVER else 2 * timeout - 1
 
     def _t2_next_due(self) -> int:
         """Return the cycle in which T2 next does something else than count down."""
@@ -414,7 +424,7 @@ class Mos6522:
             return self.pb6_cycle + 1 if self.t2_pulse_waits else NEVER
         if self._t2_clocks_sr():
             return self.t2_low_zero + (1 if self.t2_armed and self._t2_high() == 0 else 2)
-        return self._t2_timeout() if self.t2_armed else NEVER
+        return self._t2_timeout()
 
     def _t2_catch_up(self) -> None:
         if self.acr & ACR_T2_PULSES:
@@ -432,7 +442,6 @@ class Mos6522:
 
     def _t2_counts_pulse(self) -> None:
         self.t2_pulse_waits = False
-        self.t2_since = self.pb6_cycle + 1
         if self.t2_borrowed and self._t2_clocks_sr():
             self.t2_base = (self.t2_base & 0xFF00) | self.t2_latch
             self.t2_borrowed = False
@@ -440,7 +449,7 @@ class Mos6522:
         self.t2_base = (self.t2_base - 1) & 0xFFFF
         self.t2_borrowed = self.t2_base & 0xFF == 0xFF
         if self.t2_base == 0xFFFF:
-            self._t2_times_out(self.t2_since)
+            self._t2_times_out(self.pb6_cycle + 1)
 
     def _t2_low_byte_reloads(self) -> None:
         """Fact 16: the low byte reloads from its latch after xxFF; one flag when both bytes are through."""
@@ -455,8 +464,7 @@ class Mos6522:
         if reloads:
             self.t2_low_zero += reloads * period
             self.t2_base += reloads * (period - 0x100)
-            self.t2_since = self.t2_low_zero - self.t2_latch
-            self.t2_borrowed = False
+            self.t2_loaded = self.t2_low_zero - self.t2_latch
 
     # ------------------------------------------------------------------ writes
 
@@ -491,10 +499,9 @@ class Mos6522:
 
     def _load_t2(self, high: int) -> None:
         self.t2_armed = False  # a timeout due in the next cycle does not come
-        self.t2_pulse_waits = False
-        self._schedule()
         self._next_cycle()
         self._t2_start((high << 8) | self.t2_latch, False)
+        self.t2_loaded = self.now
         self.t2_armed = True
 
     def _write_ifr(self, value: int) -> None:
@@ -576,6 +583,6 @@ STATE = (
     "variant", "timeout_beats", "now", "last_access",
     "ora", "orb", "ddra", "ddrb", "pins_a", "pins_b", "sr", "acr", "pcr", "ifr", "ier",
     "t1_latch", "t1_zero", "t1_timed_out", "t1_armed", "t1_underflows", "t1_flag_half", "pb7_output",
-    "t2_latch", "t2_base", "t2_low_zero", "t2_since", "t2_borrowed", "t2_armed", "t2_flag_half",
+    "t2_latch", "t2_base", "t2_low_zero", "t2_loaded", "t2_borrowed", "t2_armed", "t2_flag_half",
     "pb6", "pb6_before", "pb6_cycle", "t2_pulse_waits",
 )  # fmt: skip

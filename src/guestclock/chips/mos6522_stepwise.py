@@ -45,6 +45,7 @@ class Mos6522Stepwise:
         self.t2_borrowed = False  # the low byte shows FF because it has passed zero
         self.t2_armed = False
         self.t2_flag_is_new = False
+        self.t2_flag_half = -1
 
     # ------------------------------------------------------------------ one cycle
 
@@ -108,6 +109,7 @@ class Mos6522Stepwise:
         self.t2_flag_is_new = raises
         if raises:
             self.ifr |= IFR_T2
+            self.t2_flag_half = 2 * self.now + 1
             self.t2_armed = False
 
     def _t2_counts(self) -> bool:
@@ -197,15 +199,17 @@ class Mos6522Stepwise:
 
     def read(self, register: int, cycle: int) -> int:
         """Return what a read of the register gives in that φ2 cycle."""
-        self._begin_access(cycle)
+        self._begin_access(register, cycle)
         return self.read_here(register)
 
     def write(self, register: int, value: int, cycle: int) -> None:
         """Write the register in that φ2 cycle; the chip then stands at the cycle after it."""
-        self._begin_access(cycle)
+        self._begin_access(register, cycle)
         self.write_here(register, value)
 
-    def _begin_access(self, cycle: int) -> None:
+    def _begin_access(self, register: int, cycle: int) -> None:
+        if register not in range(16):
+            raise ValueError(f"register {register}: a 6522 has registers 0 to 15")
         if cycle <= self.last_access:
             raise CycleError(
                 f"cycle {cycle} is not after cycle {self.last_access}: one bus access per φ2 cycle"
