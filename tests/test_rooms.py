@@ -17,7 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "readloops": set(),
     "guests": {"readings"},
     "quadra": {"chips", "timebase", "readings"},
-    "linux": {"guests"},
+    "linux": {"guests", "verdict"},
     "kvm": {"pvclock", "readloops"},
     "host": {"pvclock", "readloops"},
     "qemu": {"readings"},

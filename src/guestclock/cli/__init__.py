@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from guestclock import __version__
-from guestclock.cli import build_guest, doctor, kvm, run
+from guestclock.cli import build_guest, doctor, explain, kvm, run, trace
 from guestclock.errors import GuestclockError
 
 app = typer.Typer(
@@ -47,6 +47,8 @@ _add(run.run, run.EXAMPLES)
 _add(build_guest.build_guest, build_guest.EXAMPLES, "build-guest")
 _add(kvm.kvm, kvm.EXAMPLES)
 _add(doctor.doctor, doctor.EXAMPLES)
+_add(trace.trace, trace.EXAMPLES)
+_add(explain.explain, explain.EXAMPLES)
 
 
 def main() -> None:
