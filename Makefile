@@ -20,7 +20,7 @@ test: $(VENV)/built lint  ## set up, then all tests that need nothing but Python
 test-real: $(VENV)/built  ## tests with real kernels, compilers and QEMU (.ci/run installs what they need)
 	$(BIN)/pytest -q -m real --build=compiled
 
-soak: $(VENV)/built  ## a million random steps: the 6522 against its step-by-step oracle (half an hour)
+soak: $(VENV)/built  ## a million random steps: the 6522 against its step-by-step oracle (some minutes)
 	$(BIN)/pytest -q tests/chips/test_mos6522_equal.py -k go_on --chip-steps 1000000
 
 lint: $(VENV)/built  ## style and strict types
