@@ -16,7 +16,15 @@ from typer.testing import CliRunner
 from guestclock.cli import doctor as command
 from guestclock.errors import BadInputError, UnavailableError
 from guestclock.experiments import doctor_document
-from guestclock.experiments.doctor import BETWEEN, DRIFT, SYSTEM_CALL, WITHIN, DoctorPlan, examine
+from guestclock.experiments.doctor import (
+    BETWEEN,
+    DRIFT,
+    DRIFT_ROUNDS,
+    SYSTEM_CALL,
+    WITHIN,
+    DoctorPlan,
+    examine,
+)
 from guestclock.experiments.keep import keep_tables
 from guestclock.host.native import Native
 from guestclock.readings import Tables, load
@@ -42,6 +50,8 @@ def test_everything_is_looked_at() -> None:
     row = next(row for row in document["clocks"] if row["name"] == "CLOCK_MONOTONIC")
     assert 0 < row["min_ns"] <= row["median_ns"] <= row["p99_ns"]
     assert row["comparisons"] > 0
+    assert row["stability"]["readings"] == DRIFT_ROUNDS
+    assert row["look_uncertainty_ns"] >= 0
     assert document["findings"]
 
 

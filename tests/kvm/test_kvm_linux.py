@@ -85,6 +85,8 @@ def test_the_table_has_every_clock_under_every_clocksource() -> None:
     assert (row["enters_kernel"], hpet["clocks"][0]["enters_kernel"]) == (False, True)
     assert (row["comparisons"], row["backward_steps"]) == (2000, 0)
     assert tsc["drift"]["rate_ppm"] == pytest.approx(0.0)
+    assert (tsc["stability"]["points"], tsc["stability"]["mtie_1s_ns"]) == (3, 0)
+    assert acpi_pm["stability"] is None
     assert (document["good"], document["exit_status"], document["damaged_lines"]) == (True, 0, 0)
 
 

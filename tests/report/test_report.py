@@ -18,11 +18,11 @@ MS, S = 1_000_000, 1_000_000_000
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def run(step_ns: int = 0) -> Tables:
-    """Five seconds of two clocks and a timer; with ``step_ns`` the clocks step at 3 s and a tick is lost."""
+def run(step_ns: int = 0, seconds: int = 5) -> Tables:
+    """Seconds of two clocks and a timer; with ``step_ns`` the clocks step at 3 s and a tick is lost."""
     builder = TablesBuilder()
     timer, phase = builder.source("via1.t1"), builder.phase("calls")
-    for number in range(6):
+    for number in range(seconds + 1):
         for name, calls in (("mono", 0), ("real", 2000)):
             builder.add_reading(
                 source=builder.source(name),
@@ -100,6 +100,12 @@ def test_a_bad_run_says_what_why_and_the_guests_words() -> None:
     )
 
 
+def test_a_long_run_says_how_much_its_clocks_moved_in_a_second() -> None:
+    assert "in any second" not in printed(run(-1500 * MS, seconds=9))
+    text = printed(run(-1500 * MS, seconds=10))
+    assert re.search(r"^  moved in any second +1\.50 s +1\.50 s *$", text, re.MULTILINE)
+
+
 def test_a_pipe_gets_no_colour_and_a_terminal_marks_faults_alone() -> None:
     assert "\x1b" not in printed(run(-1500 * MS))
     red = "\x1b[1;31m"
@@ -169,11 +175,12 @@ class TestJson:
         assert to_json(tables, judge(tables)) == to_json(tables, judge(tables))
 
     def test_every_field_is_documented(self) -> None:
-        tables = run(-1500 * MS)
+        tables = run(-1500 * MS, seconds=12)
         document = json.loads(to_json(tables, judge(tables)))
         del document["meta"]
         described = set(re.findall(r"`(\w+)`", (DOCS / "json.md").read_text()))
         assert fields_of(document) - {"calls"} <= described
+        assert "adev_ppm" in fields_of(document)
 
 
 def fields_of(value: Any) -> set[str]:

@@ -81,18 +81,29 @@ def _row(name: str, title: str, found: Examination, figures: Figures) -> dict[st
             "rate_against_raw_ppm": drift.rate_ppm,
             "rate_uncertainty_ppm": _uncertainty_ppm(name, found, drift.elapsed_ns),
             "followed_ns": drift.elapsed_ns,
+            "look_uncertainty_ns": _look_uncertainty_ns(name, found),
+            "stability": asdict(figures.steadiness[name]),
         }
     return row
 
 
 def _uncertainty_ppm(name: str, found: Examination, elapsed_ns: int) -> float | None:
     """Return by how much a rate may be off: a whole bracket at either end of the time."""
+    width_ns = _widest_look_ns(name, found)
+    return None if width_ns is None or not elapsed_ns else round(1e6 * width_ns / elapsed_ns, 4)
+
+
+def _look_uncertainty_ns(name: str, found: Examination) -> float | None:
+    """Return by how much one look may be off: half of its bracket, for the reading was somewhere in it."""
+    width_ns = _widest_look_ns(name, found)
+    return None if width_ns is None else round(width_ns / 2, 1)
+
+
+def _widest_look_ns(name: str, found: Examination) -> float | None:
     looked_at = RAW.name if name == PVCLOCK_PAGE else name  # the page is computed for those moments
     widths = [look.width for look in found.looks if look.clock == looked_at]
-    if not widths or not elapsed_ns:
-        return None
     ns_a_unit = 1.0 if found.tsc is None else 1e9 / found.tsc.hz
-    return round(1e6 * max(widths) * ns_a_unit / elapsed_ns, 4)
+    return max(widths) * ns_a_unit if widths else None
 
 
 def _finding(finding: Finding) -> dict[str, str]:

@@ -6,10 +6,11 @@ from guestclock.experiments import loop_tables
 from guestclock.experiments.doctor import DRIFT, SYSTEM_CALL, Examination
 from guestclock.host.clocks import Clock
 from guestclock.host.cost import through_system_call, yardsticks
-from guestclock.verdict import cost, drift, monotonicity
+from guestclock.verdict import cost, drift, monotonicity, stability
 from guestclock.verdict.cost import SourceCost
 from guestclock.verdict.drift import Offsets
 from guestclock.verdict.monotonicity import SourceSteps
+from guestclock.verdict.stability import Steadiness
 
 ALWAYS_A_SYSTEM_CALL = "CLOCK_THREAD_CPUTIME_ID"
 
@@ -24,6 +25,8 @@ class Figures:
     """How many reads were compared with the latest before them."""
     drifts: dict[str, Offsets]
     """Against CLOCK_MONOTONIC_RAW, over the looks that are spread for it."""
+    steadiness: dict[str, Steadiness]
+    """The same looks, against the same clock."""
 
     @classmethod
     def of(cls, found: Examination) -> "Figures":
@@ -37,6 +40,7 @@ class Figures:
                 for clock in drift.judge(found.tables).clocks
                 if DRIFT in clock.phases and clock.reference == "host"
             },
+            steadiness=stability.of_phase(found.tables, DRIFT),
         )
 
     def least_ns(self, name: str) -> float | None:

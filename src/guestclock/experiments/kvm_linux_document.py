@@ -1,17 +1,18 @@
 """What the Linux guest told, as plain data with units in the names."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from guestclock.experiments import loop_tables
 from guestclock.experiments.kvm_linux import DRIFT, SYSTEM_CALL, LinuxGuest, source_name
 from guestclock.host.clocks import CLOCKS, Clock
 from guestclock.host.cost import through_system_call, yardsticks
-from guestclock.verdict import cost, drift, monotonicity
+from guestclock.verdict import cost, drift, monotonicity, stability
 from guestclock.verdict.cost import SourceCost
 from guestclock.verdict.drift import Offsets
 from guestclock.verdict.monotonicity import SourceSteps
 from guestclock.verdict.quantities import duration, times
+from guestclock.verdict.stability import Steadiness
 
 SCHEMA = "guestclock.kvm.linux"
 SCHEMA_VERSION = 1
@@ -39,6 +40,7 @@ def as_json(found: LinuxGuest) -> dict[str, Any]:
         for clock in drift.judge(found.tables).clocks
         if DRIFT in clock.phases and clock.reference == "host"
     }
+    steadiness = stability.of_phase(found.tables, DRIFT)
     wrong = faults(found)
     return {
         "schema": SCHEMA,
@@ -56,6 +58,7 @@ def as_json(found: LinuxGuest) -> dict[str, Any]:
                 "clocksource": name,
                 "taken": taken,
                 "drift": _drift(drifts.get(source_name(name, "CLOCK_MONOTONIC"))),
+                "stability": _stability(steadiness.get(source_name(name, "CLOCK_MONOTONIC"))),
                 "clocks": [
                     _row(name, clock, figures) for clock in CLOCKS if source_name(name, clock.name) in costs
                 ],
@@ -77,6 +80,12 @@ def _drift(offsets: Offsets | None) -> dict[str, Any] | None:
             "followed_ns": offsets.elapsed_ns,
         }
     )
+
+
+def _stability(steadiness: Steadiness | None) -> dict[str, Any] | None:
+    if steadiness is None:
+        return None
+    return asdict(steadiness) | {"curve": [asdict(at) for at in steadiness.curve]}
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ def to_json(tables: Tables, verdict: Verdict) -> str:
         "monotonicity": asdict(verdict.monotonicity),
         "ticks": asdict(verdict.ticks),
         "drift": asdict(verdict.drift),
+        "stability": asdict(verdict.stability),
         "cost": asdict(verdict.cost),
         "health": asdict(verdict.health),
     }

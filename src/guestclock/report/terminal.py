@@ -14,11 +14,14 @@ from guestclock.verdict.cost import SourceCost
 from guestclock.verdict.drift import ALLOWED_OFFSET_NS, ClockDrift
 from guestclock.verdict.monotonicity import SourceSteps, Steps
 from guestclock.verdict.quantities import count, duration, rate, times
+from guestclock.verdict.stability import ClockStability
 from guestclock.verdict.ticks import TimerTicks
 
 _FAULT = "bold red"
 MESSAGES_SHOWN = 5
 """Of the guest's complaints, so many are shown in full."""
+STEADINESS_FROM_NS = 10_000_000_000
+"""In shorter runs the most that a clock moved in a second is not far from its largest offset."""
 
 Column = dict[tuple[str, str], Text]
 """The figures of one source; a key is the label of the row that it stands under, or none, and its own."""
@@ -107,6 +110,9 @@ def _columns(verdict: Verdict) -> dict[str, Column]:
     for clock in verdict.drift.clocks:
         if clock.reference == verdict.drift.reference:
             columns.setdefault(clock.source, {}).update(_drift(clock))
+    for followed in verdict.stability.clocks:
+        if followed.reference == verdict.drift.reference:
+            columns.setdefault(followed.source, {}).update(_stability(followed))
     for cost in verdict.cost.sources:
         columns.setdefault(cost.source, {}).update(_cost(cost, verdict.cost.time))
     for timer in verdict.ticks.timers:
@@ -136,7 +142,7 @@ def _of_steps(label: str, steps: Steps, is_fault: bool) -> Column:
 
 def _drift(clock: ClockDrift) -> Column:
     whole = clock.whole
-    label = f"offset to {'the host' if clock.reference == 'host' else 'true time'}"
+    label = _offset_label(clock.reference)
     column = {
         ("", label): _figure(duration(whole.final_offset_ns), abs(whole.final_offset_ns) > ALLOWED_OFFSET_NS)
     }
@@ -144,6 +150,17 @@ def _drift(clock: ClockDrift) -> Column:
     if whole.rate_ppm is not None:
         column[label, "rate"] = _figure(rate(whole.rate_ppm))
     return column
+
+
+def _stability(clock: ClockStability) -> Column:
+    moved_ns = clock.whole.mtie_1s_ns
+    if moved_ns is None or clock.whole.elapsed_ns < STEADINESS_FROM_NS:
+        return {}
+    return {(_offset_label(clock.reference), "moved in any second"): _figure(duration(moved_ns))}
+
+
+def _offset_label(reference: str) -> str:
+    return f"offset to {'the host' if reference == 'host' else 'true time'}"
 
 
 def _cost(cost: SourceCost, time: str) -> Column:

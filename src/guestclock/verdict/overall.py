@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from guestclock.readings import Tables
-from guestclock.verdict import cost, drift, health, monotonicity, ticks
+from guestclock.verdict import cost, drift, health, monotonicity, stability, ticks
 from guestclock.verdict.quantities import count, duration, times
 
 
@@ -14,6 +14,7 @@ class Verdict:
     monotonicity: monotonicity.Monotonicity
     ticks: ticks.Ticks
     drift: drift.Drift
+    stability: stability.Stability
     cost: cost.Cost
     health: health.Health
     good: bool
@@ -41,6 +42,7 @@ def judge(tables: Tables) -> Verdict:
         monotonicity=steps,
         ticks=lost,
         drift=kept,
+        stability=stability.judge(tables),
         cost=cost.judge(tables),
         health=ran,
         good=measured and steps.good and lost.good and kept.good and ran.good,
