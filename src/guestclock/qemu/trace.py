@@ -145,8 +145,10 @@ def _of_a_via(name: str, figures: TraceFigures) -> TraceFigures:
     if any(event.startswith(OUR_EVENTS) for event in figures.events):
         return figures
     if not figures.events:
-        first = f"; line {figures.damage.first_line}: {figures.damage.first_text}" if figures.lines else ""
-        raise BadInputError(f"{name}: no event of QEMU's log trace backend in {figures.lines} lines{first}")
+        damage = figures.damage
+        why = f"; line {damage.first_line}: {damage.first_text}" if damage.lines else ""
+        why += f"; the compressed file is damaged: {damage.cut_short}" if damage.cut_short else ""
+        raise BadInputError(f"{name}: no event of QEMU's log trace backend in {figures.lines} lines{why}")
     found = ", ".join(f"{event} ({number})" for event, number in list(figures.events.items())[:5])
     more = ", …" if len(figures.events) > 5 else ""
     raise BadInputError(

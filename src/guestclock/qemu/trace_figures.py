@@ -183,10 +183,10 @@ def _interval_us(t1: T1Follower, long_us: list[int], percent: int) -> int:
 def recomputations(storms: Storms) -> Recomputations:
     """Return the recomputations and their storms."""
     open_runs = storms.run[storms.run >= STORM_LINES]
-    order = np.argsort(-storms.lines, kind="stable")[:MOST]
+    lines = Counter({str(latch): int(storms.lines[latch]) for latch in np.flatnonzero(storms.lines)})
     return Recomputations(
-        lines=int(storms.lines.sum()),
-        by_latch={str(latch): int(storms.lines[latch]) for latch in order if storms.lines[latch]},
+        lines=lines.total(),
+        by_latch=dict(lines.most_common(MOST)),
         storms=storms.storms + int(open_runs.size),
         storm_lines=int(storms.storm_lines + open_runs.sum()),
         longest_storm_lines=int(max(storms.longest_lines, open_runs.max(initial=0))),

@@ -15,9 +15,10 @@ _BINS = PAUSE_US + 2  # 0 … PAUSE_US, and the pauses
 class Gaps:
     """Time since the line before, by what the line is.
 
-    ``histogram[kind * 16 + register, us]``; column ``PAUSE_US + 1`` counts the pauses.  QEMU writes the
-    line of a read when the read has its value, so the gap before a read is an upper bound on its cost; that of
-    a write when it begins.
+    ``histogram[kind * 16 + register, us]``; column ``PAUSE_US + 1`` counts the pauses.
+
+    QEMU writes the line of a read when the read has its value, so the gap before it is an upper bound on its
+    cost; the line of a write when that begins.
     """
 
     def __init__(self) -> None:

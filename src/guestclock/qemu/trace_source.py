@@ -1,6 +1,5 @@
 """Where a trace comes from: a file, a compressed file, standard input, or a file that still grows."""
 
-import gzip
 import io
 import os
 import stat
@@ -16,6 +15,38 @@ CHUNK_BYTES = 1 << 20
 LINE_MAX_BYTES = 1 << 16
 """A longer line is cut: it is none of a trace, and memory has to be bounded."""
 _GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Gunzip:
+    """Decompresses a gzip file; unlike ``gzip`` it hands out everything before a damage."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        """Take the compressed file."""
+        self._packed = packed
+        self._input = b""
+        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    def read(self, size: int) -> bytes:
+        """Return 1 to ``size`` bytes, or none at the end.
+
+        Raises:
+            EOFError: the file ends within its compressed data.
+            zlib.error: it is damaged.
+        """
+        while True:
+            if self._member.eof:
+                self._input = self._member.unused_data.lstrip(b"\0") or self._packed.read(size)
+                if not self._input:
+                    return b""
+                self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            elif not self._input:
+                self._input = self._packed.read(size >> 2)
+                if not self._input:
+                    raise EOFError("it ends in the middle")
+            data = self._member.decompress(self._input, size)
+            self._input = self._member.unconsumed_tail
+            if data:
+                return data
 
 
 class TraceSource:
@@ -40,7 +71,7 @@ class TraceSource:
         self._size = status.st_size
         self._owned = path != "-"
         self.compressed = self._peek() == _GZIP_MAGIC
-        self._lines: IO[bytes] = gzip.GzipFile(fileobj=self._raw) if self.compressed else self._raw  # type: ignore[assignment]
+        self._packed = Gunzip(self._raw) if self.compressed else None
 
     def __enter__(self) -> "TraceSource":
         """Return the source."""
@@ -93,8 +124,8 @@ class TraceSource:
 
     def _read(self) -> bytes:
         try:
-            return self._lines.read(CHUNK_BYTES)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            return (self._packed or self._raw).read(CHUNK_BYTES)
+        except (EOFError, zlib.error) as error:
             self.cut_short = str(error)
             return b""
         except OSError as error:

@@ -39,10 +39,11 @@ class T1Follower:
     """Follows the accesses of a trace, in their order.
 
     ``histogram[us]`` and ``long_us`` hold the intervals between acknowledges; ``sizes`` the backward steps by
-    their size in cycles.  ``period_cycles`` is Linux's until the guest loads T1 in the trace
-    (``period_seen``).  ``steps_at_reload`` came after a read of T1CH as 00 or FF: the tick had been counted,
-    and the counter not yet reloaded.  ``steps_after_flag`` came after a read that added a period for the flag:
-    it had been set between the reads of T1CH and of IFR.
+    size in cycles.  ``period_cycles`` is Linux's until the guest loads T1 in the trace: ``period_seen``.
+
+    ``steps_at_reload`` came after a read of T1CH as 00 or FF: the tick had been counted, and the counter not
+    yet reloaded.  ``steps_after_flag`` came after a read that added a period for a flag: that had been set
+    between the reads of T1CH and of IFR.
     """
 
     def __init__(self) -> None:

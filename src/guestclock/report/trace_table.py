@@ -126,12 +126,13 @@ def _clock(part: Document) -> tuple[str, bool]:
         text += f" (T1 was loaded before the trace began: {part['period_cycles']} cycles a tick assumed)"
     if not part["backward_steps"]:
         return f"{text}; none went back.", False
+    worst = f"{count(-part['worst_cycles'])} cycles ({duration(-part['worst_us'] * 1000)})"
     sizes = ", ".join(
         f"{number} × {size} cycles" for size, number in list(part["by_cycles"].items())[:SIZES_SHOWN]
     ).replace("-", "−")
     return (
-        f"{text}; {count(part['backward_steps'])} went back,"
-        f" the worst by {count(-part['worst_cycles'])} cycles ({duration(-part['worst_us'] * 1000)}) in line {part['worst_line']}. Most frequent: {sizes}."
+        f"{text}; {count(part['backward_steps'])} went back, the worst by {worst}"
+        f" in line {part['worst_line']}. Most frequent: {sizes}."
         f" {count(part['at_reload'])} came from ticks counted before the counter reloaded,"
         f" {count(part['after_flag'])} from flags set between the reads of T1CH and IFR."
     ), True
