@@ -190,6 +190,23 @@ def test_model_t2_latch_ff_reloaded_while_the_mode_changes_is_not_passing_zero(k
 
 
 @both
+@pytest.mark.parametrize(("low", "pulses", "shown"), [(0xFF, 0, [0xFF, 0xFE]), (0x00, 1, [0xFF, 0x00])])
+def test_model_t2_enters_the_reload_mode_with_the_count_it_has(
+    kind: type[Chip], low: int, pulses: int, shown: list[int]
+) -> None:
+    """A low byte that pulses took through zero is followed by the latch, an FF that was loaded is not."""
+    chip = kind()
+    chip.write(ACR, ACR_T2_PULSES, 0)
+    chip.write(T2CL, low, 1)
+    chip.write(T2CH, 1, 2)
+    for cycle in range(10, 10 + 2 * pulses, 2):
+        chip.set_pins_b(0xBF, cycle)
+        chip.set_pins_b(0xFF, cycle + 1)
+    chip.write(ACR, SR_OUT_T2, 20)
+    assert [chip.read(T2CL, cycle) for cycle in (21, 22)] == shown
+
+
+@both
 def test_fact14_falling_edges_on_pb6_count(kind: type[Chip]) -> None:
     chip = kind()
     chip.write(IER, 0x80 | IFR_T2, 0)
