@@ -458,8 +458,8 @@ cdef class Cpu:
     cdef void _apply_level(self) noexcept nogil:
         self._applied_level = self._board.irq_level
         set_irq_level(self._core, self._applied_level, 24 + self._applied_level)
-        if self._applied_level != 0:
-            self._poll = True
+        self._poll = self._applied_level != 0
+        if self._poll:
             self._force_attend()
 
     cdef void _force_attend(self) noexcept nogil:
@@ -479,11 +479,14 @@ cdef class Cpu:
             uc_emu_stop(self._uc)
             kick = True
         elif self._poll:
-            # A masked interrupt needs no more polls: unmasking it leaves the block and QEMU looks itself.
-            self._poll = False
             kick = self._interrupt_is_due()
             if kick:
+                self._poll = False
                 (<uint16_t *>((<char **>(<char *>self._core + CPU_ICOUNT_DECR))[0]))[1] = 0xffff
+            else:
+                # Masked.  QEMU itself looks after MOVE to SR, RTE and STOP, but not after ANDI to SR, which
+                # is how Linux unmasks: look before every block.
+                self._force_attend()
         if kick:
             # The block does not run now; its hook will be called again.
             self._board.budget_bytes += size
