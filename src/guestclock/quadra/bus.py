@@ -175,6 +175,7 @@ class Bus(Board):
     def _settle(self) -> None:
         """Advance the chips to now, then find the interrupt level and the next deadline."""
         cycle = cython.declare(cython.longlong, self.cursor.seek_ns(self.pacer.guest_ns))
+        granted_until_ns = cython.declare(cython.longlong, self.deadline_ns)
         line = cython.declare(cython.bint)
         half = cython.declare(cython.longlong)
         other = cython.declare(cython.longlong)
@@ -194,6 +195,9 @@ class Bus(Board):
             self.deadline_ns = self.cursor.end_ns
             line = False
         self._set_level(line)
+        if self.deadline_ns < granted_until_ns and not self.stop_requested:
+            # The guest has set a timer: code was granted for longer than that.
+            self._grant()
 
     def _set_level(self, via1_line: bool) -> None:
         """Put the highest line on the CPU's pins: VIA1 at 6 or 1 (port B bit 6 low or not), SCC 4, VIA2 2."""

@@ -105,7 +105,8 @@ class VirtualPacer(Pacer):
         return (left_ns * 1000 + self.ps_per_byte - 1) // self.ps_per_byte
 
     def idle_until(self, code_bytes: int, event_ns: int) -> None:
-        """Skip to the event."""
+        """Skip to the event, from where the code has got to."""
+        self.follow(code_bytes)
         if event_ns > self.guest_ns:
             self.charge_until(code_bytes, event_ns)
 
