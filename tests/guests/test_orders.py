@@ -1,7 +1,7 @@
 """The ``phases=`` word."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from guestclock.errors import BadInputError
@@ -60,6 +60,7 @@ def test_bad_orders(text: str, guest: str, message: str) -> None:
 
 @given(st.integers(0, 10**6), st.integers(0, LARGEST_AMOUNT))
 def test_a_plan_spends_what_it_is_given(seconds: int, calls: int) -> None:
+    assume(seconds or calls)
     plan = default_phases(seconds, calls)
     assert sum(phase.amount for phase in plan if phase.name != "calls") == seconds
     assert sum(phase.amount for phase in plan if phase.name == "calls") == calls
@@ -70,3 +71,10 @@ def test_a_plan_spends_what_it_is_given(seconds: int, calls: int) -> None:
 def test_negative_plans(seconds: int, calls: int) -> None:
     with pytest.raises(BadInputError, match="neither may be negative"):
         default_phases(seconds, calls)
+
+
+def test_a_plan_with_nothing_to_do_or_more_than_a_guest_can_count_is_refused() -> None:
+    with pytest.raises(BadInputError, match="nothing to do"):
+        default_phases(0, 0)
+    with pytest.raises(BadInputError, match="at most 4294967295"):
+        default_phases(0, 2**32)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from guestclock.errors import BadInputError
 from guestclock.timebase.host import RealHost, SimulatedHost
-from guestclock.timebase.stalls import parse_duration_ns, parse_stalls
+from guestclock.timebase.stalls import parse_duration_ns, parse_stalls, periodic
 
 MS = 1_000_000
 
@@ -40,10 +40,23 @@ def first(text: str, n: int = 4) -> list[tuple[int, int]]:
 
 
 def test_schedules() -> None:
-    assert first("every=50ms,for=35ms") == [(at * MS, 35 * MS) for at in (50, 100, 150, 200)]
-    assert first("every=50ms,for=50ms") == [(at * MS, 50 * MS) for at in (50, 150, 250, 350)]
-    assert first("every=50ms,for=120ms") == [(at * MS, 120 * MS) for at in (50, 200, 350, 500)]
+    assert list(islice(periodic(7, 50, 35), 4)) == [(at, 35) for at in (7, 57, 107, 157)]
+    assert list(islice(periodic(7, 50, 50), 4)) == [(at, 50) for at in (7, 107, 207, 307)]
+    assert list(islice(periodic(7, 50, 120), 4)) == [(at, 120) for at in (7, 157, 307, 457)]
     assert first("at=5s,for=10s") == [(5_000 * MS, 10_000 * MS)]
+
+
+@given(st.integers(0, 2**32))
+def test_an_even_schedule_begins_where_the_seed_says(seed: int) -> None:
+    stalls = list(islice(parse_stalls("every=50ms,for=35ms", seed), 50))
+    assert stalls == list(islice(parse_stalls("every=50ms,for=35ms", seed), 50))
+    (begin_ns, _), *_ = stalls
+    assert 0 < begin_ns <= 50 * MS
+    assert stalls == [(begin_ns + 50 * MS * number, 35 * MS) for number in range(50)]
+
+
+def test_even_schedules_of_different_seeds_begin_at_different_times() -> None:
+    assert len({next(parse_stalls("every=50ms,for=35ms", seed)) for seed in range(100)}) > 90
 
 
 @given(st.integers(0, 2**32), st.integers(1, 10**9), st.integers(1, 10**9))

@@ -13,9 +13,10 @@ from guestclock.experiments.collect import collect, named
 from guestclock.experiments.transcript import Transcript
 from guestclock.guests.stream import ConsoleStream, Text
 from guestclock.quadra.bus import EVENT_COLUMNS, PROBE_COLUMNS
+from guestclock.quadra.cpu import CpuError
 from guestclock.quadra.machine import Quadra
 from guestclock.readings import EventKind, Tables, save
-from guestclock.timebase.host import HostClock, RealHost, SimulatedHost
+from guestclock.timebase.host import LOOK_NS, HostClock, RealHost, SimulatedHost
 from guestclock.timebase.pacing import QUANTUM_BYTES, HostPacer, PacedPacer, Pacer, VirtualPacer
 from guestclock.timebase.stalls import parse_stalls
 
@@ -125,8 +126,9 @@ class _Console:
         self.output += self._line
         for heard in self._stream.feed(bytes(self._line)):
             self.heard.take(heard, guest_ns=self.pacer.guest_ns, host_ns=self.pacer.host_ns)
-            if isinstance(heard, Text) and heard.text.strip():
-                self.last_lines = [*self.last_lines[1 - LAST_LINES :], heard.text]
+            text = heard.text if isinstance(heard, Text) else self._line.decode("ascii", "replace").rstrip()
+            if text.strip():
+                self.last_lines = [*self.last_lines[1 - LAST_LINES :], text]
         self._line.clear()
 
 
@@ -187,7 +189,7 @@ def run(
     host: HostClock | None = None
     if plan.pacing != "virtual":
         stalls = None if plan.stall is None else parse_stalls(plan.stall, plan.seed)
-        host = RealHost(stalls) if plan.host == "real" else SimulatedHost(stalls)
+        host = RealHost(stalls) if plan.host == "real" else SimulatedHost(stalls, look_ns=LOOK_NS)
     pacer = _pacer(plan, host)
     start_s = FIXED_START_S if plan.reproducible else int(time.time())
     console = _Console(pacer, Transcript(), echo)
@@ -205,6 +207,8 @@ def run(
             machine.run()
         except KeyboardInterrupt:
             overseer.ended = "interrupted"
+        except CpuError as error:
+            console.heard.died(str(error), guest_ns=pacer.guest_ns, host_ns=pacer.host_ns)
         console.end_line()
         tables = collect(
             console.heard,

@@ -79,6 +79,10 @@ class Transcript:
             case _:
                 self._remark(EventKind.GARBLED, repr(heard), at)
 
+    def died(self, text: str, *, guest_ns: int = UNKNOWN, host_ns: int = UNKNOWN) -> None:
+        """Note a death of which the guest could say nothing."""
+        self._remark(EventKind.PANIC, text, Arrival(guest_ns, host_ns))
+
     def _take_line(self, line: lines.Line, at: Arrival) -> None:
         match line:
             case lines.Hello():

@@ -84,6 +84,12 @@ def default_phases(seconds: int, calls: int) -> tuple[Phase, ...]:
     """
     if seconds < 0 or calls < 0:
         raise BadInputError(f"a run cannot have {seconds} seconds and {calls} calls: neither may be negative")
+    if max(seconds, calls) > LARGEST_AMOUNT:
+        raise BadInputError(
+            f"a run cannot have {max(seconds, calls)} seconds or calls: at most {LARGEST_AMOUNT}"
+        )
+    if seconds == calls == 0:
+        raise BadInputError("0 seconds and 0 calls leave nothing to do: give --seconds, --calls or --phases")
     quiet = seconds // 4
     plan = (
         Phase("calls", calls),

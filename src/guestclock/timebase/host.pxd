@@ -23,5 +23,6 @@ cdef class RealHost(HostClock):
 
 cdef class SimulatedHost(HostClock):
     cdef readonly long long ps_per_byte
+    cdef readonly long long look_ns
     cdef long long _offset_ns
     cdef void _record(self) noexcept nogil

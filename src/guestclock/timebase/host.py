@@ -19,6 +19,8 @@ else:
     SPIN_NS = 100_000
 
 NO_STALL = 2**63 - 1
+# What one look at the clock costs a simulated machine: about what leaving translated code for a device does.
+LOOK_NS = 50
 
 
 def monotonic_ns() -> int:
@@ -105,19 +107,30 @@ class RealHost(HostClock):
 class SimulatedHost(HostClock):
     """A host on which each byte of guest code takes ``ps_per_byte`` picoseconds and waiting takes no effort.
 
+    Each look at the clock takes ``look_ns``, so that time passes, and a stall may begin, between two accesses
+    of one block of code too: on a real host nothing keeps a stall from falling there.
+
     >>> host = SimulatedHost(iter([(1_000, 500)]), ps_per_byte=2_000)
     >>> [host.read_ns(code_bytes) for code_bytes in (499, 500, 600)]
     [998, 1500, 1700]
     """
 
-    def __init__(self, stalls: Iterator[tuple[int, int]] | None = None, *, ps_per_byte: int = 2_000) -> None:
-        """Take a schedule of stalls and the speed of code (2 ns a byte is a fast host's)."""
+    def __init__(
+        self,
+        stalls: Iterator[tuple[int, int]] | None = None,
+        *,
+        ps_per_byte: int = 2_000,
+        look_ns: int = 0,
+    ) -> None:
+        """Take a schedule of stalls and the speed of code (2 ns a byte is a fast host's) and of looks."""
         super().__init__(stalls)
         self.ps_per_byte = ps_per_byte
+        self.look_ns = look_ns
         self._offset_ns = 0
 
     def now(self, code_bytes: int) -> int:
         """Return host ns: a stall that begins while code runs delays all that follows."""
+        self._offset_ns += self.look_ns
         now_ns = cython.declare(cython.longlong, self._offset_ns + code_bytes * self.ps_per_byte // 1000)
         while now_ns >= self._stall_at_ns:
             now_ns += self._stall_for_ns

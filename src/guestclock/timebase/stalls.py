@@ -3,7 +3,8 @@
 A schedule yields pairs ``(at_ns, for_ns)`` of host time, in order.  Its notation is a list of words:
 
 ``every=50ms,for=35ms``
-    at each multiple of 50 ms at which no stall is on or just ends
+    every 50 ms, left out where a stall is on or just ends.  The run's seed draws when in the first 50 ms: a
+    host is not in step with its guest, whose ticks would else meet each stall in the same place
 ``at=5s,for=10s``
     once
 ``random,every=200ms,for=20ms`` or ``random=7,every=200ms,for=20ms``
@@ -44,7 +45,7 @@ def parse_duration_ns(text: str) -> int:
 def parse_stalls(text: str, seed: int = 0) -> Iterator[Stall]:
     """Return the schedule that ``text`` describes; raise :class:`BadInputError` for an unknown word.
 
-    ``seed`` is for a random schedule that names none.
+    ``seed`` is for what is drawn by chance: a random schedule that names no seed, the start of an even one.
     """
     words: dict[str, str] = {}
     for part in text.split(","):
@@ -60,7 +61,9 @@ def parse_stalls(text: str, seed: int = 0) -> Iterator[Stall]:
     if set(words) == {"at", "for"}:
         return iter([(parse_duration_ns(words["at"]), _length_ns(words["for"], text))])
     if set(words) == {"every", "for"}:
-        return periodic(_length_ns(words["every"], text), _length_ns(words["for"], text))
+        every_ns = _length_ns(words["every"], text)
+        first_ns = random.Random(seed).randint(1, every_ns)
+        return periodic(first_ns, every_ns, _length_ns(words["for"], text))
     if set(words) == {"random", "every", "for"}:
         own = words["random"]
         if own and not own.isdecimal():
@@ -77,9 +80,9 @@ def _length_ns(text: str, spec: str) -> int:
     return length_ns
 
 
-def periodic(every_ns: int, for_ns: int) -> Iterator[Stall]:
-    """Yield a stall at each multiple of ``every_ns`` after the end of the stall before."""
-    at_ns = every_ns
+def periodic(first_ns: int, every_ns: int, for_ns: int) -> Iterator[Stall]:
+    """Yield a stall at ``first_ns``, then at each multiple of ``every_ns`` later at which none is on or ends."""
+    at_ns = first_ns
     while True:
         yield at_ns, for_ns
         at_ns += every_ns * (for_ns // every_ns + 1)
