@@ -1,0 +1,179 @@
+"""Real Linux on our Quadra: sound time whatever the host does, and a userland as on a real emulator."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guest_reports import read_report
+from on_qemu import run_on_qemu
+
+from guestclock.experiments.boot import bundled
+from guestclock.experiments.run import FIXED_START_S, RunPlan, run
+from guestclock.guests.lines import Echo
+from guestclock.guests.orders import LINUX, parse_phases
+from guestclock.linux.build import build_guest
+from guestclock.linux.cache import GuestImage, default_cache_dir
+from guestclock.linux.command_line import command_line
+from guestclock.quadra.bootinfo import MIB
+from guestclock.verdict import judge
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("linux_guest")]
+
+RUN = [
+    *(sys.executable, "-c", "from guestclock.cli import main; main()"),
+    *("run", "--guest", "linux", "--json"),
+]
+NS_PER_S = 1_000_000_000
+# Code and tables beside the guest's memory.
+OVERHEAD_MIB = 150
+
+
+def sound(output: str) -> dict[str, Any]:
+    """Check everything that a clock under paced time is promised to be; return the verdict."""
+    verdict: dict[str, Any] = json.loads(output)
+    assert verdict["monotonicity"]["backward"]["count"] == 0, verdict["sentence"]
+    assert verdict["ticks"]["lost"] == 0, verdict["sentence"]
+    assert abs(verdict["drift"]["final_offset_ns"]) < NS_PER_S / 100, verdict["sentence"]
+    assert verdict["health"]["kernel_messages"] == 0, verdict["health"]["said"]
+    assert verdict["exit_status"] == 0, verdict["sentence"]
+    return verdict
+
+
+def run_linux(*options: str, timeout_s: float = 180) -> dict[str, Any]:
+    done = subprocess.run([*RUN, *options], capture_output=True, text=True, timeout=timeout_s, check=False)
+    assert done.stderr == ""
+    verdict = sound(done.stdout)
+    assert done.returncode == 0
+    return verdict
+
+
+@contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+# The host, real and simulated.
+
+
+def test_among_busy_loops() -> None:
+    with busy_loops(3):
+        verdict = run_linux("--seconds", "20")
+    assert verdict["meta"]["guest_run_ns"] > 20 * NS_PER_S
+
+
+@pytest.mark.parametrize("stall", ["every=200ms,for=150ms", "at=3s,for=10s"])
+def test_on_a_host_that_stalls(stall: str) -> None:
+    verdict = run_linux("--seconds", "12", "--stall", stall)
+    assert verdict["health"]["stalled_ns"] >= 1_000_000_000
+
+
+def test_a_process_that_is_stopped_for_five_seconds() -> None:
+    with subprocess.Popen([*RUN, "--seconds", "12"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            time.sleep(5)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(5)
+            process.send_signal(signal.SIGCONT)
+            output, _ = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert sound(output)["drift"]["lag"]["max_offset_ns"] < -4 * NS_PER_S
+
+
+@pytest.mark.parametrize("stall", ["every=200ms,for=150ms", "at=1s,for=10s", "random,every=30ms,for=30ms"])
+@pytest.mark.parametrize("bus", ["fast", "phi2"])
+def test_on_a_simulated_host(stall: str, bus: str) -> None:
+    plan = RunPlan(host="simulated", stall=stall, bus=bus)
+    ran = run(plan, bundled(LINUX, parse_phases("calls:10000,hunt:2,idle:1,busy:1", LINUX)))
+    verdict = judge(ran.tables)
+    assert verdict.good, verdict.sentence
+    assert verdict.monotonicity.backward.count == verdict.ticks.lost == 0
+
+
+def test_virtual_time_gives_the_same_bytes(tmp_path: Path) -> None:
+    boot = bundled(LINUX, parse_phases("calls:10000,hunt:1,idle:1,busy:1,user:0", LINUX))
+    files = []
+    for name in ("a", "b"):
+        ran = run(RunPlan(pacing="virtual"), boot)
+        assert judge(ran.tables).good, judge(ran.tables).sentence
+        ran.save(tmp_path / name)
+        files.append([(tmp_path / name / file).read_bytes() for file in ("tables.npz", "console.log")])
+    assert files[0] == files[1]
+
+
+def test_raw_host_time_makes_linux_lose_ticks() -> None:
+    plan = RunPlan(pacing="host", host="simulated", stall="every=50ms,for=35ms")
+    verdict = judge(run(plan, bundled(LINUX, parse_phases("calls:10000,hunt:2", LINUX))).tables)
+    assert verdict.exit_status == 1
+    assert sum(timer.lost_by_host for timer in verdict.ticks.timers) > 0
+
+
+def test_a_kernel_that_reports_bad_clocks_has_nothing_to_report() -> None:
+    build_guest(default_cache_dir(), debug_timekeeping=True)
+    phases = parse_phases("calls:10000,hunt:3,idle:1,busy:1", LINUX)
+    boot = bundled(LINUX, phases, debug_timekeeping=True)
+    for stall in (None, "every=200ms,for=150ms"):
+        ran = run(RunPlan(host="simulated", stall=stall), boot)
+        verdict = judge(ran.tables)
+        assert verdict.good, verdict.sentence
+        assert verdict.health.kernel_messages == 0
+        assert b"WARNING" not in ran.console
+
+
+# The guest's userland, console and date.
+
+
+def test_userland_gives_what_it_gives_on_a_real_emulator(linux_guest: GuestImage) -> None:
+    phases = parse_phases("user:0", LINUX)
+    ran = run(RunPlan(pacing="virtual"), bundled(LINUX, phases))
+    assert judge(ran.tables).health.failed_checks == 0
+    _, (ours,) = read_report(ran.console)
+    _, (theirs,) = read_report(
+        run_on_qemu(linux_guest.kernel, command_line(phases), more=["-initrd", str(linux_guest.initrd)])
+    )
+    assert len(ours.checks) > 40
+    assert ours.checks == theirs.checks
+
+
+def test_serial_input_arrives() -> None:
+    said: Iterator[bytes] = iter([b"one two\n", b"three=3\n"])
+    heard = bytearray()
+
+    def typed() -> bytes:
+        return next(said, b"") if b"name=echo" in heard else b""
+
+    boot = bundled(LINUX, parse_phases("echo:2", LINUX))
+    ran = run(RunPlan(pacing="virtual"), boot, echo=heard.extend, typed=typed)
+    _, (report,) = read_report(ran.console)
+    assert [line for line in report.others if isinstance(line, Echo)] == [Echo("one two"), Echo("three=3")]
+
+
+@pytest.mark.parametrize("plan", [RunPlan(pacing="virtual"), RunPlan()])
+def test_the_kernel_takes_the_date_from_the_clock_chip(plan: RunPlan) -> None:
+    before_s = FIXED_START_S if plan.reproducible else int(time.time())
+    _, (report,) = read_report(run(plan, bundled(LINUX, parse_phases("idle:1", LINUX))).console)
+    now_s = report.stamps[0].real_ns // NS_PER_S
+    assert before_s - 1 <= now_s <= before_s + 30
+
+
+def test_memory_stays_near_that_of_the_guest() -> None:
+    with subprocess.Popen([*RUN, "--phases", "hunt:2"], stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert usage.ru_maxrss * 1024 < RunPlan().ram_mib * MIB + OVERHEAD_MIB * MIB
