@@ -336,7 +336,7 @@ def test_the_memory_map_is_the_compiled_bus_s() -> None:
     for name, value in vars(memory_map).items():
         if name.isupper():
             assert compiled[name] == value, name
-    for name in ("PENDING_QUANTUM_BYTES", "HOUSEKEEPING_BYTES", "CYCLE_BYTES", "LOG_ROWS"):
+    for name in ("PENDING_QUANTUM_BYTES", "HOUSEKEEPING_BYTES", "CYCLE_BYTES"):
         assert name in compiled
     assert [compiled[kind.name] for kind in (EventKind.UNDERFLOW, EventKind.IRQ, EventKind.ACKNOWLEDGE)] == [
         EventKind.UNDERFLOW,

@@ -81,7 +81,7 @@ def _length_ns(text: str, spec: str) -> int:
 
 
 def periodic(first_ns: int, every_ns: int, for_ns: int) -> Iterator[Stall]:
-    """Yield a stall at ``first_ns``, then at each multiple of ``every_ns`` later at which none is on or ends."""
+    """Yield a stall at ``first_ns``, then every ``every_ns`` at which none is on or just ends."""
     at_ns = first_ns
     while True:
         yield at_ns, for_ns
