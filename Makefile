@@ -34,11 +34,12 @@ bench: $(VENV)/built  ## speed, as ratios from interleaved rounds
 $(VENV)/installed: pyproject.toml | tools
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check 'setuptools>=77' 'cython>=3.1'
+	$(BIN)/python setup.py --quiet build_ext --inplace --parallel 2
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[test]'
 	@touch $@
 
 $(VENV)/built: $(VENV)/installed setup.py $(HOT)
-	$(BIN)/python setup.py --quiet build_ext --inplace
+	$(BIN)/python setup.py --quiet build_ext --inplace --parallel 2
 	@touch $@
 
 tools:

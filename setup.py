@@ -20,7 +20,7 @@ def hot_modules() -> list[Extension]:
         Extension(
             ".".join(path.relative_to(SOURCE).with_suffix("").parts),
             [str(path)],
-            extra_compile_args=["-O3", "-fno-plt", "-fvisibility=hidden"],
+            extra_compile_args=["-O3", "-g0", "-fno-plt", "-fvisibility=hidden"],
         )
         for path in sources
     ]
