@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guestclock.linux.clock_facts import Known, registered_hz, signed
-from guestclock.linux.clock_messages import Explanation, Level
 from guestclock.linux.explain import as_json, explain, suspects
+from guestclock.linux.explanation import Explanation, Level
 
 VIA_HZ = 783_360
 OFFSET = (

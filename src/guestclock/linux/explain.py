@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from guestclock.linux import clock_messages, tsc_messages
 from guestclock.linux.clock_facts import Known
-from guestclock.linux.clock_messages import RULES, Explanation, Level
+from guestclock.linux.explanation import Explanation, Level
 from guestclock.linux.kernel_log import Complaint, complaint
 from guestclock.linux.watchdog_message import WatchdogBlock
 
@@ -44,7 +45,7 @@ def explain(lines: Iterable[str]) -> list[Explanation]:
 
 
 def _of_line(line: str, known: Known) -> Explanation | None:
-    for pattern, rule in RULES:
+    for pattern, rule in (*clock_messages.RULES, *tsc_messages.RULES):
         if match := pattern.search(line):
             return rule(match, known)
     if complaint(line) is Complaint.TIMEKEEPING:

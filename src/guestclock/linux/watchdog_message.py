@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 
 from guestclock.linux.clock_facts import Known
-from guestclock.linux.clock_messages import Explanation, Level, took
+from guestclock.linux.explanation import Explanation, Level, took
 from guestclock.verdict.quantities import duration, rate, times
 
 INTERVAL_NS = 500_000_000
