@@ -118,7 +118,7 @@ READERS = {
     for reader in (
         Reader(
             "2014",
-            "vread_pvclock of 2014: own page, getcpu twice, a barrier on either side of RDTSC",
+            "the loop of vread_pvclock in 2014: own page, getcpu twice, a barrier on either side of RDTSC",
             PvclockTime,
             (
                 Vcpu("vcpu"),
