@@ -28,24 +28,24 @@ from guestclock.pvclock.steps import (
     Store,
 )
 
-Tagged: TypeAlias = tuple[tuple[int, int], int]  # (owner, update), number
+Tagged: TypeAlias = tuple[tuple[int, int], Any]  # (owner, update), number (None: of no account)
 
-BEGIN = 1_000  # the counter, and the time, of the first page
-JUMP = 1_000  # far more than the ticks of any schedule
-PAUSE = 100  # ticks that an update takes, where that matters
+BEGIN_TICKS = 1_000  # the time of the first page at counter 0
+JUMP_TICKS = 1_000  # far more than pass in any schedule
+PAUSE_TICKS = 100  # that an update takes, where it matters
 
 
 @dataclass(frozen=True)
 class Hypervisor:
-    """What an update promises: ``jump`` is the new page's time less the old one's at the same moment."""
+    """What an update promises; ``jump_ticks`` is the new page's time less the old one's at one moment."""
 
     name: str
     title: str
-    jump: int = 0
+    jump_ticks: int = 0
     stands_still: bool = False  # during the update; else the new page continues the old one
     stops_vcpus: bool = False
-    apart: int = 0  # how far each vCPU's page is behind the one before
-    skew: int = 0  # how far each vCPU's counter is ahead of the one before
+    apart_ticks: int = 0  # how far each vCPU's page is behind the one before
+    skew_ticks: int = 0  # how far each vCPU's counter is ahead of the one before
     moves_threads: bool = False
 
 
@@ -53,7 +53,7 @@ HYPERVISORS = {
     hypervisor.name: hypervisor
     for hypervisor in (
         Hypervisor("continuous", "the new page shows at each moment what the old one would have shown"),
-        Hypervisor("forward", "the new page is ahead of the old one", jump=JUMP),
+        Hypervisor("forward", "the new page is ahead of the old one", jump_ticks=JUMP_TICKS),
         Hypervisor(
             "paused",
             "the clock may stand still during an update, no more: vmclock's TIME_MONOTONIC",
@@ -62,12 +62,16 @@ HYPERVISORS = {
         Hypervisor(
             "stopped", "as paused, with all vCPUs out of the guest", stands_still=True, stops_vcpus=True
         ),
-        Hypervisor("backward", "the new page is behind the old one", jump=-JUMP, stops_vcpus=True),
-        Hypervisor("apart", "continuous; each vCPU's page a little behind the one before", apart=JUMP),
+        Hypervisor(
+            "backward", "the new page is behind the old one", jump_ticks=-JUMP_TICKS, stops_vcpus=True
+        ),
+        Hypervisor(
+            "apart", "continuous; each vCPU's page a little behind the one before", apart_ticks=JUMP_TICKS
+        ),
         Hypervisor(
             "moving",
             "no updates, but the first thread moves between two vCPUs whose counters differ",
-            skew=JUMP,
+            skew_ticks=JUMP_TICKS,
             moves_threads=True,
         ),
     )
@@ -125,17 +129,17 @@ def first_pages(family: Family, hypervisor: Hypervisor, pages: int) -> dict[At, 
     memory: dict[At, Any] = {}
     for page in range(pages):
         tag = (page, 0)
-        behind = page * hypervisor.apart
+        behind = page * hypervisor.apart_ticks
         memory[At(family.guard, page)] = family.ready(0)
         for name, value in family.constant:
             memory[At(name, page)] = value
         for name in family.rest:
-            memory[At(name, page)] = (tag, 0)
+            memory[At(name, page)] = (tag, None)
         if family.base:
-            memory[At(family.base, page)] = (tag, page * hypervisor.skew)
-            memory[At(family.time, page)] = (tag, BEGIN - behind)
+            memory[At(family.base, page)] = (tag, page * hypervisor.skew_ticks)
+            memory[At(family.time, page)] = (tag, BEGIN_TICKS - behind)
         else:
-            memory[At(family.time, page)] = (tag, BEGIN - behind - page * hypervisor.skew)
+            memory[At(family.time, page)] = (tag, BEGIN_TICKS - behind - page * hypervisor.skew_ticks)
     return memory
 
 
@@ -168,7 +172,7 @@ class Updates:
             yield Fence(Barrier.SETTLE)
             yield Counter(f"then_{update}")
             yield Fence(Barrier.SETTLE)
-            yield Counter(f"now_{update}", PAUSE)
+            yield Counter(f"now_{update}", PAUSE_TICKS)
         for page in range(pages):
             yield from self._fields(update, page)
         yield Fence(Barrier.WRITE)
@@ -198,19 +202,19 @@ class Updates:
     def formula(self, name: str, update: int, page: int) -> str:
         """Define what an update writes into a field, and return the formula's name."""
         family, hypervisor, tag = self._family, self._hypervisor, (page, update)
-        skew = page * hypervisor.skew
+        skew = page * hypervisor.skew_ticks
         first = [self._first[At(n, page)] for n in (family.base, family.time) if n]
 
         def value(now: tuple[int, int], then: tuple[int, int], *before: Tagged) -> Tagged:
             previous = before or first
             # A page without a counter value counts from counter 0.
             base = previous[0][1] if family.base else 0
-            time = previous[-1][1] + then[1] + skew - base + hypervisor.jump
+            time = previous[-1][1] + then[1] + skew - base + hypervisor.jump_ticks
             if name == family.base:
                 return tag, now[1] + skew
             if name == family.time:
                 return tag, time if family.base else time - now[1] - skew
-            return tag, 0
+            return tag, None
 
         key = f"{name} of page {page}, update {update}"
         self.formulas[key] = value
@@ -232,12 +236,13 @@ def _read(tsc: tuple[int, int], base: Tagged, time: Tagged, *rest: Tagged, own_c
             "negative delta",
             f"counter {counter} is before update {update}'s {base[1]}: unsigned, some 584 years ahead",
         )
-    return time[1] + counter - base[1]
+    said: int = time[1] + counter - base[1]
+    return said
 
 
 def formulas(hypervisor: Hypervisor) -> dict[str, Formula]:
     """Return the readers' arithmetic on tagged fields."""
-    own = hypervisor.skew != 0
+    own = hypervisor.skew_ticks != 0
 
     def pvclock(tsc: Any, base: Tagged, time: Tagged, *rest: Tagged) -> Any:
         return _read(tsc, base, time, *rest, own_counter=own)

@@ -188,13 +188,17 @@ class Machine:
                 if not done >> event.index & 1 and done & need == need:
                     yield thread, event
 
+    def is_constant(self, event: Event) -> bool:
+        """Does an event see the same whenever it happens?"""
+        if isinstance(event.step, Vcpu):
+            return not self._migrates
+        return isinstance(event.step, Load) and not any(map(event.same_place, self._writes))
+
     def _is_anytime(self, state: State, thread: int, event: Event) -> bool:
         """May an event happen now as well as later?  Not if that keeps a thread from being stopped."""
-        if isinstance(event.step, Vcpu):
-            constant = not self._migrates
-        else:
-            constant = isinstance(event.step, Load) and not any(map(event.same_place, self._writes))
-        return constant and (not self._stops or _is_prefix(state.done[thread] | 1 << event.index))
+        return self.is_constant(event) and (
+            not self._stops or _is_prefix(state.done[thread] | 1 << event.index)
+        )
 
     def _happen(self, state: State, thread: int, event: Event) -> tuple[Move, State] | None:
         """Return a move and the state after it, or None when it cannot happen like this."""

@@ -6,7 +6,7 @@ from guestclock.errors import BadInputError
 from guestclock.pvclock.interleave.explorer import explore
 from guestclock.pvclock.interleave.hypervisor import (
     FAMILIES,
-    JUMP,
+    JUMP_TICKS,
     Hypervisor,
     Updates,
     find_hypervisor,
@@ -60,7 +60,22 @@ def interleave(
         raise BadInputError(f"{vcpus} vCPUs: 1 to {VCPUS_MAX} can be tried")
     if not 0 <= updates <= UPDATES_MAX:
         raise BadInputError(f"{updates} updates: 0 to {UPDATES_MAX} can be tried")
-    return ask(find_reader(reader), find_model(model), vcpus, updates, find_hypervisor(hypervisor))
+    asked = find_reader(reader), find_model(model), find_hypervisor(hypervisor)
+    senseless = why_not(*asked)
+    if senseless:
+        raise BadInputError(senseless)
+    return ask(asked[0], asked[1], vcpus, updates, asked[2])
+
+
+def why_not(reader: Reader, model: Model, hypervisor: Hypervisor) -> str:
+    """Return why a question has no sense, or "" when it has."""
+    if reader.own_page and model.name == "arm64":
+        return f"reader {reader.name}, model {model.name}: only x86 has a page for each vCPU (KVM, Xen)"
+    if reader.clamps and hypervisor.moves_threads:
+        return f"reader {reader.name}, hypervisor {hypervisor.name}: the kernel reads with preemption off"
+    if (hypervisor.apart_ticks or hypervisor.skew_ticks) and not reader.own_page:
+        return f"reader {reader.name}, hypervisor {hypervisor.name}: one page is read, and the vCPUs' differ"
+    return ""
 
 
 def ask(reader: Reader, model: Model, vcpus: int, updates: int, hypervisor: Hypervisor) -> Result:
@@ -88,7 +103,7 @@ def build_system(reader: Reader, hypervisor: Hypervisor, vcpus: int, updates: in
     hosts = Updates(family, hypervisor, pages, updates)
     memory = first_pages(family, hypervisor, pages)
     if reader.clamps:
-        memory[LAST] = -JUMP * JUMP
+        memory[LAST] = -JUMP_TICKS * JUMP_TICKS
     programs = [("hypervisor", hosts.program)]
     causal: list[tuple[int, int]] = []
     before: list[int] = []
@@ -115,6 +130,6 @@ def build_system(reader: Reader, hypervisor: Hypervisor, vcpus: int, updates: in
         memory=memory,
         formulas=formulas(hypervisor) | hosts.formulas,
         vcpus=(0, *range(vcpus)),
-        skew=tuple(vcpu * hypervisor.skew for vcpu in range(max(vcpus, 2))),
+        skew=tuple(vcpu * hypervisor.skew_ticks for vcpu in range(max(vcpus, 2))),
         causal=tuple(causal),
     )
