@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(wildcard $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd')))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real soak lint bench tools clean
+.PHONY: help run test test-real soak soak-qemu lint bench tools clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -22,6 +22,9 @@ test-real: $(VENV)/built  ## tests with real kernels, compilers and QEMU (.ci/ru
 
 soak: $(VENV)/built  ## a million random steps: the 6522 against its step-by-step oracle (some minutes)
 	$(BIN)/pytest -q tests/chips/test_mos6522_equal.py -k go_on --chip-steps 1000000
+
+soak-qemu: $(VENV)/built  ## a million random steps: QEMU's VIA on Debian's binary and by our model (ten minutes)
+	$(BIN)/pytest -q -s tests/qemu/test_via_equal.py --via-steps 1000000
 
 lint: $(VENV)/built  ## style and strict types
 	$(BIN)/ruff check

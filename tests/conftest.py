@@ -44,6 +44,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--chip-steps", type=int, default=4000, help="random steps of the 6522 against its oracle"
     )
+    parser.addoption(
+        "--via-steps", type=int, default=60_000, help="random steps of QEMU's VIA against a real QEMU"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

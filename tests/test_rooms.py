@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "linux": {"guests", "verdict"},
     "kvm": {"pvclock", "readloops"},
     "host": {"pvclock", "readloops"},
-    "qemu": {"readings"},
+    "qemu": {"guests", "readings"},
     "verdict": {"readings"},
     "conformance": {"chips"},
     "experiments": {

@@ -35,6 +35,17 @@ def program_sources(folder: Path) -> list[Path]:
 def compile_program(folder: Path, output: Path, flags: Sequence[str], libraries: Sequence[str] = ()) -> None:
     """Compile the guest program in ``folder`` together with the common files into the ELF ``output``.
 
+    Raises what `compile_sources` raises.
+    """
+    include = [f"-I{COMMON.name}", f"-I{folder.relative_to(GUESTS)}"]
+    compile_sources(program_sources(folder), output, [*flags, *include], libraries)
+
+
+def compile_sources(
+    sources: Sequence[Path], output: Path, flags: Sequence[str], libraries: Sequence[str] = ()
+) -> None:
+    """Compile files of this folder into the ELF ``output``.
+
     Raises `UnavailableError` when the cross compiler is missing, and `subprocess.CalledProcessError`
     when the source does not compile, which no input of a user can cause.
     """
@@ -42,7 +53,6 @@ def compile_program(folder: Path, output: Path, flags: Sequence[str], libraries:
         packages = " ".join(PACKAGES)
         raise UnavailableError(f"{CROSS_GCC} is missing: apt-get install --no-install-recommends {packages}")
     # Relative names only, so that the bytes do not depend on where the checkout lies.
-    sources = [str(path.relative_to(GUESTS)) for path in program_sources(folder)]
-    include = [f"-I{COMMON.name}", f"-I{folder.relative_to(GUESTS)}"]
-    command = [CROSS_GCC, *FLAGS, *flags, *include, "-o", str(output), *sources, *libraries]
+    names = [str(path.relative_to(GUESTS)) for path in sources]
+    command = [CROSS_GCC, *FLAGS, *flags, "-o", str(output), *names, *libraries]
     subprocess.run(command, cwd=GUESTS, check=True, timeout=300)

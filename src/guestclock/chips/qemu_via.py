@@ -1,0 +1,398 @@
+"""QEMU's VIA, the one in its Macintosh Quadra 800: a 6522 by registers, not by timing.
+
+A model in its own right: what QEMU 6.1 to 11.1 do, which are alike in their timers, and what they would do
+with other sets of :class:`~guestclock.chips.qemu_deviations.Deviation`.  ``docs/qemu-via.md`` says how far
+it has been compared with QEMU itself.
+
+Time is in integer ns.  An access happens at an instant and takes none; several may share one.
+"""
+
+from guestclock.chips.qemu_deviations import ALWAYS, QEMU_7_2, Deviation
+from guestclock.chips.qemu_timer import NS_PER_S, Arithmetic, Progress, Timer
+from guestclock.chips.registers import (
+    ACR,
+    ACR_T1_FREE_RUN,
+    ACR_T1_PB7,
+    ACR_T2_PULSES,
+    CA2_INDEPENDENT_FALLING,
+    CB2_INDEPENDENT_FALLING,
+    DDRA,
+    DDRB,
+    IER,
+    IER_SET,
+    IFR,
+    IFR_ANY,
+    IFR_CA1,
+    IFR_CA2,
+    IFR_CB1,
+    IFR_CB2,
+    IFR_FLAGS,
+    IFR_SR,
+    IFR_T1,
+    IFR_T2,
+    NEVER,
+    ORA,
+    ORA_NO_HANDSHAKE,
+    ORB,
+    PCR,
+    SR,
+    T1CH,
+    T1CL,
+    T1LH,
+    T1LL,
+    T2CH,
+    T2CL,
+)
+
+SIXTY_HZ_PERIOD_NS = 16_625_800
+ADB_POLL_NS = 20_000_000
+# Port B bits 4 and 5 (ADB idle), 3 (no ADB interrupt), 2 (clock chip not selected).
+VADB_INT = 0x08
+VIA1_PORT_B_AFTER_RESET = 0x3C
+
+# The bit of PCR that makes a control line's rising edge the one that counts.
+RISING = {IFR_CA1: 0x01, IFR_CA2: 0x04, IFR_CB1: 0x10, IFR_CB2: 0x40}
+
+T1_MODE = ACR_T1_FREE_RUN | ACR_T1_PB7
+
+
+class QemuVia:
+    """One VIA as QEMU has it, by default that of 7.2.
+
+    >>> via = QemuVia()
+    >>> via.write(T1CL, 5, 0)
+    >>> via.write(T1CH, 0, 0)
+    >>> [via.read(T1CL, cycle * 1277) for cycle in range(9)]  # B1: 4 where a 6522 has 5
+    [5, 4, 3, 2, 1, 0, 255, 4, 3]
+
+    Raises :class:`ValueError` for a set that lacks one of those that no model can be without.
+    """
+
+    def __init__(self, deviations: Deviation = QEMU_7_2) -> None:
+        """Take the set of deviations, and reset at instant 0."""
+        if missing := ALWAYS & ~deviations:
+            raise ValueError(f"{missing}: only the chip itself (no deviation at all) is without it")
+        self.deviations = deviations
+        self._arithmetic = Arithmetic(deviations)
+        self._ahead = self._arithmetic.ahead
+        self._modes_without_alarm = Deviation.MODES_WITHOUT_ALARM in deviations
+        self._line_misses_read = Deviation.LINE_MISSES_READ in deviations
+        self._t2_fires_again = Deviation.T2_FIRES_AGAIN in deviations
+        self._latch_write_updates = Deviation.LATCH_WRITE_UPDATES in deviations
+        self._flag_after_reset = Deviation.FLAG_AFTER_RESET in deviations
+        self._line_misses_clear = Deviation.LINE_MISSES_CLEAR in deviations
+        self._ifr_read_stale = Deviation.IFR_READ_STALE in deviations
+        self._flag_returns = Deviation.FLAG_RETURNS in deviations
+        self._ports_keep_flags = Deviation.PORTS_KEEP_FLAGS in deviations
+        self.now_ns = 0
+        self.control_lines = 0
+        self.t1 = Timer(IFR_T1, reloads=True)
+        self.t2 = Timer(IFR_T2, reloads=False)
+        self.reset()
+
+    def reset(self) -> None:
+        """Do what QEMU's reset of a machine does to a VIA, at the present instant.
+
+        T1's next flag stays uncomputed until the first update.  T2 keeps the load it had.
+        """
+        self.ora = self.orb = self.ddra = 0
+        self.ddrb = 0xFF
+        self.sr = self.acr = self.pcr = self.ifr = self.ier = 0
+        self.irq = False
+        for timer in (self.t1, self.t2):
+            timer.latch = 0xFFFF
+            timer.next_ns = timer.alarm_ns = NEVER
+        self.t1.load(0xFFFF, self.now_ns)
+        self.t2.done = not self._flag_after_reset
+        self.t2.progress = Progress.COUNTING if self._flag_after_reset else Progress.FLAG_CLEARED
+        if self._flag_after_reset:
+            self.t2.next_ns = 0
+
+    # ------------------------------------------------------------------ time
+
+    def read(self, register: int, ns: int) -> int:
+        """Return what a read of the register (RS0-RS3) gives at that instant, after alarms that are due."""
+        self.advance(ns)
+        return self.read_here(register)
+
+    def write(self, register: int, value: int, ns: int) -> None:
+        """Write at that instant, after alarms that are due."""
+        self.advance(ns)
+        self.write_here(register, value)
+
+    def advance(self, ns: int) -> None:
+        """Let all alarms up to that instant go off; nothing happens if the VIA is beyond it."""
+        while self.next_event() <= ns:
+            self._go_off(ns)
+        self.reach(ns)
+
+    def reach(self, ns: int) -> None:
+        """Come to that instant with alarms still to go off: a CPU in mid-instruction sees the time so."""
+        self.now_ns = max(self.now_ns, ns)
+
+    def next_event(self) -> int:
+        """Return the instant of the next alarm, or NEVER: until then nothing changes on its own."""
+        return min(self.t1.alarm_ns, self.t2.alarm_ns)
+
+    def _go_off(self, limit_ns: int) -> None:
+        """Do what the first alarm does."""
+        timer = self.t1 if self.t1.alarm_ns <= self.t2.alarm_ns else self.t2
+        at_ns = timer.alarm_ns
+        self._update(timer, at_ns)
+        if self._ahead:
+            self._time_out(timer)
+            self._update_line()
+        elif timer.alarm_ns <= at_ns:
+            # S1: set again for an instant that is over.  A host's time goes on meanwhile; once the flag is
+            # set, QEMU does nothing but go round here until somebody touches the VIA.
+            timer.alarm_ns = limit_ns + 1 if timer.progress == Progress.FLAG_SET else at_ns + 1
+
+    # ------------------------------------------------------------------ the timers
+
+    def _update(self, timer: Timer, now_ns: int) -> None:
+        """Compute the timer's next flag as from an instant, and set its alarm or not."""
+        if self._ahead:
+            timer.next_ns = NEVER if timer.done else self._arithmetic.next_flag_ns(timer, now_ns)
+        else:
+            self._sync(timer, now_ns)
+            timer.next_ns = self._arithmetic.reload_ns(timer)
+        timer.alarm_ns = timer.next_ns if self.ier & timer.flag and self._may_alarm(timer) else NEVER
+
+    def _may_alarm(self, timer: Timer) -> bool:
+        through = not self._ahead and timer.progress >= Progress.FLAG_SET
+        if timer is self.t2:
+            return self._t2_fires_again or not (through or (self.acr & ACR_T2_PULSES and not self._ahead))
+        if self._modes_without_alarm:
+            return self.acr & T1_MODE == ACR_T1_FREE_RUN
+        return bool(self.acr & T1_MODE) or not through
+
+    def _time_out(self, timer: Timer) -> None:
+        """Set the flag, and stop what times out once only."""
+        self.ifr |= timer.flag
+        if timer is self.t2:
+            once = not self._t2_fires_again
+        else:
+            once = not self._modes_without_alarm and not self.acr & ACR_T1_FREE_RUN
+        if self._ahead and once:
+            timer.done = True
+            timer.next_ns = timer.alarm_ns = NEVER
+
+    def _sync(self, timer: Timer, now_ns: int) -> None:
+        """Of the one-state kind: set the flag if the counter has reloaded."""
+        if not self._arithmetic.has_reloaded(timer, now_ns):
+            return
+        again = self._flag_returns or (timer is self.t1 and self.acr & ACR_T1_FREE_RUN)
+        if timer.progress == Progress.COUNTING or (again and timer.progress == Progress.FLAG_CLEARED):
+            timer.progress = Progress.FLAG_SET
+            self.ifr |= timer.flag
+            self._update_line()
+
+    def _look(self) -> None:
+        """Before a read: set the flags whose time has come."""
+        for timer in (self.t1, self.t2):
+            if self.now_ns >= timer.next_ns:
+                self._update(timer, self.now_ns)
+                self._time_out(timer)
+                if not self._line_misses_read:
+                    self._update_line()
+
+    def _sync_both(self) -> None:
+        self._sync(self.t1, self.now_ns)
+        self._sync(self.t2, self.now_ns)
+
+    def _counter(self, timer: Timer) -> int:
+        if not self._ahead:
+            self._sync(timer, self.now_ns)
+        return self._arithmetic.counter(timer, self.now_ns)
+
+    def _clear(self, flags: int) -> None:
+        self.ifr &= ~flags
+        for timer in (self.t1, self.t2):
+            if flags & timer.flag and timer.progress == Progress.FLAG_SET:
+                timer.progress = Progress.FLAG_CLEARED
+
+    def _update_line(self) -> None:
+        self.irq = self.ifr & self.ier != 0
+
+    # ------------------------------------------------------------------ registers
+
+    def read_here(self, register: int) -> int:
+        """Return what a read gives at the present instant, and do what the read does."""
+        if self._ahead:
+            self._look()
+        if T1CL <= register <= T2CH:
+            return self._read_timer(register)
+        if register == IFR:
+            if not self._ahead and not self._ifr_read_stale:
+                self._sync_both()
+            return self.ifr | IFR_ANY if self.ifr & self.ier else self.ifr
+        if register == IER:
+            return self.ier | IER_SET
+        if register == SR:
+            self.ifr &= ~IFR_SR
+            self._update_line()
+            return self.sr
+        return self._read_rest(register)
+
+    def _read_timer(self, register: int) -> int:
+        if register in (T1CL, T2CL):
+            timer = self.t1 if register == T1CL else self.t2
+            value = self._counter(timer) & 0xFF
+            self._clear(timer.flag)
+            self._update_line()
+            return value
+        if register == T1CH:
+            value = self._counter(self.t1) >> 8
+            self._update_line()
+            return value
+        if register == T2CH:
+            return self._counter(self.t2) >> 8
+        return self.t1.latch & 0xFF if register == T1LL else self.t1.latch >> 8
+
+    def _read_rest(self, register: int) -> int:
+        if register in (ORA, ORB, ORA_NO_HANDSHAKE):
+            self._acknowledge_port(register)
+            return self.orb if register == ORB else self.ora
+        if register == DDRB:
+            return self.ddrb
+        if register == DDRA:
+            return self.ddra
+        return self.acr if register == ACR else self.pcr
+
+    def write_here(self, register: int, value: int) -> None:
+        """Write at the present instant."""
+        value &= 0xFF
+        if T1CL <= register <= T1LH:
+            self._write_t1(register, value)
+        elif register == T2CL:
+            self.t2.latch = self.t2.latch & 0xFF00 | value
+        elif register == T2CH:
+            self._write_t2_high(value)
+        elif register == IFR:
+            if not self._ahead:
+                self._sync_both()
+            self._clear(value)
+            self._update_line()
+        elif register == IER:
+            self.ier = self.ier | value & IFR_FLAGS if value & IER_SET else self.ier & ~value
+            self._update_line()
+            self._update(self.t1, self.now_ns)
+            self._update(self.t2, self.now_ns)
+        elif register == ACR:
+            self.acr = value
+            self._update(self.t1, self.now_ns)
+            if not self._ahead and not self._t2_fires_again:
+                self._update(self.t2, self.now_ns)
+        else:
+            self._write_rest(register, value)
+
+    def _write_t1(self, register: int, value: int) -> None:
+        timer = self.t1
+        if not self._ahead:
+            self._sync(timer, self.now_ns)
+        self._arithmetic.settle_latch(timer, self.now_ns)
+        if register in (T1CL, T1LL):
+            timer.latch = timer.latch & 0xFF00 | value
+        else:
+            timer.latch = timer.latch & 0x00FF | value << 8
+            self._clear(IFR_T1)
+            if not self._line_misses_clear:
+                self._update_line()
+        if register == T1CH:
+            timer.load(timer.latch, self.now_ns)
+        if register == T1CH or self._latch_write_updates:
+            self._update(timer, self.now_ns)
+
+    def _write_t2_high(self, value: int) -> None:
+        timer = self.t2
+        timer.latch = timer.latch & 0x00FF | value << 8
+        if not self._ahead:
+            self._sync(timer, self.now_ns)
+        self._clear(IFR_T2)
+        if not self._line_misses_clear:
+            self._update_line()
+        timer.load(timer.latch, self.now_ns)
+        self._update(timer, self.now_ns)
+
+    def _write_rest(self, register: int, value: int) -> None:
+        if register == SR:
+            self.sr = value
+        elif register == PCR:
+            self.pcr = value
+        elif register == DDRA:
+            self.ddra = value
+        elif register == DDRB:
+            self.ddrb = value
+        elif register == ORB:
+            self.orb = self.orb & ~self.ddrb | value & self.ddrb
+            self._acknowledge_port(ORB)
+        else:
+            self.ora = self.ora & ~self.ddra | value & self.ddra
+            self._acknowledge_port(register)
+
+    def _acknowledge_port(self, register: int) -> None:
+        """An access to a port, to A without handshake too, clears its flags; an independent C2's stays."""
+        if self._ports_keep_flags:
+            return
+        if register == ORB:
+            self.ifr &= ~(IFR_CB1 if self.pcr & CB2_INDEPENDENT_FALLING else IFR_CB1 | IFR_CB2)
+        else:
+            self.ifr &= ~(IFR_CA1 if self.pcr & CA2_INDEPENDENT_FALLING else IFR_CA1 | IFR_CA2)
+        self._update_line()
+
+    def set_control_line(self, flag: int, high: bool) -> None:
+        """Drive the control line of a flag (CA1, CA2, CB1, CB2): its edges set the flag as PCR says."""
+        if high == bool(self.control_lines & flag):
+            return
+        self.control_lines ^= flag
+        wants_rising = self.pcr & RISING[flag] != 0
+        if wants_rising == high and not self.ifr & flag:
+            self.ifr |= flag
+            self._update_line()
+
+
+class QemuVia1(QemuVia):
+    """VIA1 of a Quadra as QEMU wires it: CA1 falls at 60.15 Hz, CA2 once a second, on grids from instant 0.
+
+    The ADB polls its devices once, 20 ms after the start: its answer, nothing, is in SR then.  Until port B
+    tells it to go on it waits.
+    """
+
+    def __init__(self, deviations: Deviation = QEMU_7_2) -> None:
+        """Take the set of deviations, and reset at instant 0."""
+        super().__init__(deviations)
+        self.sixty_hz_ns = SIXTY_HZ_PERIOD_NS
+        self.second_ns = NS_PER_S
+        self.adb_ns = ADB_POLL_NS
+
+    def reset(self) -> None:
+        """Do what the reset of any VIA does, then set the port B that the ADB and the clock chip need."""
+        super().reset()
+        self.orb = VIA1_PORT_B_AFTER_RESET
+
+    def next_event(self) -> int:
+        """Return the instant of the next alarm: until then nothing changes on its own."""
+        return min(super().next_event(), self.sixty_hz_ns, self.second_ns, self.adb_ns)
+
+    def _go_off(self, limit_ns: int) -> None:
+        at_ns = self.next_event()
+        if at_ns == super().next_event():
+            super()._go_off(limit_ns)
+        elif at_ns == self.sixty_hz_ns:
+            self.sixty_hz_ns += SIXTY_HZ_PERIOD_NS
+            self._pulse(IFR_CA1)
+        elif at_ns == self.adb_ns:
+            self.adb_ns = NEVER
+            self.sr = 0
+            self.orb &= ~VADB_INT
+            if not self.ifr & IFR_SR:
+                self.ifr |= IFR_SR
+                self._update_line()
+        else:
+            self.second_ns += NS_PER_S
+            self._pulse(IFR_CA2)
+
+    def _pulse(self, flag: int) -> None:
+        """Pull a line low and let it go.  At first it is low: the first pulse has its second edge only."""
+        self.set_control_line(flag, False)
+        self.set_control_line(flag, True)
