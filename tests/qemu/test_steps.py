@@ -1,18 +1,20 @@
 """The guest that performs VIA accesses: its bytes, its instructions, its machine."""
 
+import random
 import shutil
 import struct
 from pathlib import Path
 
 import pytest
-from via_programs import Prediction
+from via_programs import TIMER_REGISTERS, Prediction, first_difference, predict, random_steps
 
-from guestclock.chips.qemu_via import QemuVia1
+from guestclock.chips.qemu_deviations import ALWAYS, QEMU_7_2, Deviation
+from guestclock.chips.qemu_via import QemuVia, QemuVia1
 from guestclock.chips.registers import IER, T1CH, T1CL
 from guestclock.errors import BadInputError
 from guestclock.guests.viasteps.build import ELF, build_steps
 from guestclock.qemu.binary import Binary, open_binary
-from guestclock.qemu.steps import UNMASKED, VIA1_BASE, Kind, Step, encode, run_steps
+from guestclock.qemu.steps import UNMASKED, VIA1_BASE, VIA2_BASE, Kind, Step, encode, run_steps
 
 
 def test_a_program_in_bytes() -> None:
@@ -49,6 +51,32 @@ def test_a_binary_without_the_machine_is_refused(tmp_path: Path) -> None:
     assert path is not None
     with pytest.raises(BadInputError, match="has no machine q800"):
         run_steps(Binary(path, "1.0"), [], 3)
+
+
+@pytest.mark.parametrize("deviation", list(QEMU_7_2 & ~ALWAYS))
+def test_the_random_programs_show_each_deviation(deviation: Deviation) -> None:
+    """A model that lacks one would not pass for QEMU."""
+    for seed in range(20):
+        shift = (0, 6)[seed % 2]
+        steps = list(random_steps(random.Random(seed), 1000, 1 << 12))
+        models = (QemuVia1(QEMU_7_2), QemuVia1(QEMU_7_2 & ~deviation))
+        outcomes = [predict(model, steps, shift) for model in models]
+        if first_difference(steps, *outcomes) is not None:
+            return
+    pytest.fail("not one of the programs shows it")
+
+
+@pytest.mark.real
+def test_timers_of_via2_on_qemu() -> None:
+    """VIA2's timers are VIA1's, with nothing around them that moves."""
+    steps = [
+        step
+        for step in random_steps(random.Random(7), 10_000, 1 << 12)
+        if step.register in TIMER_REGISTERS or step.kind == Kind.SET_STATUS
+    ]
+    found = run_steps(open_binary(), steps, 6, VIA2_BASE)
+    assert first_difference(steps, found, predict(QemuVia(), steps, 6)) is None
+    assert len(found.interruptions) > 100
 
 
 @pytest.mark.real

@@ -23,7 +23,7 @@ LONGEST_LOOPS = {0: 1 << 15, 3: 1 << 14, 6: 1 << 12}
 
 @pytest.mark.parametrize("shift", [0, 3, 6])
 def test_random_programs(shift: int, pytestconfig: pytest.Config) -> None:
-    total = pytestconfig.getoption("--via-steps") // 3
+    total = -(-pytestconfig.getoption("--via-steps") // 3)
     binary = open_binary()
     performed = interruptions = 0
     while performed < total:

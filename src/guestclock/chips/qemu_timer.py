@@ -42,6 +42,8 @@ class Timer:
     progress: Progress = Progress.COUNTING
     moved_cycles: int = 0
     """Cycles by which reloads have moved the load on, beyond ``load_ns``."""
+    spinning: bool = False
+    """The alarm goes off all the time, to no effect before somebody clears the flag (one state)."""
     done: bool = False
     """Timed out, and not to do so again before it is loaded (computed ahead)."""
 

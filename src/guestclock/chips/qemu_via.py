@@ -123,7 +123,7 @@ class QemuVia:
     def advance(self, ns: int) -> None:
         """Let all alarms up to that instant go off; nothing happens if the VIA is beyond it."""
         while self.next_event() <= ns:
-            self._go_off(ns)
+            self._go_off()
         self.reach(ns)
 
     def reach(self, ns: int) -> None:
@@ -134,7 +134,7 @@ class QemuVia:
         """Return the instant of the next alarm, or NEVER: until then nothing changes on its own."""
         return min(self.t1.alarm_ns, self.t2.alarm_ns)
 
-    def _go_off(self, limit_ns: int) -> None:
+    def _go_off(self) -> None:
         """Do what the first alarm does."""
         timer = self.t1 if self.t1.alarm_ns <= self.t2.alarm_ns else self.t2
         at_ns = timer.alarm_ns
@@ -143,9 +143,9 @@ class QemuVia:
             self._time_out(timer)
             self._update_line()
         elif timer.alarm_ns <= at_ns:
-            # S1: set again for an instant that is over.  A host's time goes on meanwhile; once the flag is
-            # set, QEMU does nothing but go round here until somebody touches the VIA.
-            timer.alarm_ns = limit_ns + 1 if timer.progress == Progress.FLAG_SET else at_ns + 1
+            # Set again for an instant that is over, as QEMU does until its time or its guest moves on.
+            timer.spinning = timer.elapsed(at_ns) >= timer.count + 2
+            timer.alarm_ns = NEVER if timer.spinning else at_ns + 1  # S1: 1 ns makes the count whole
 
     # ------------------------------------------------------------------ the timers
 
@@ -156,6 +156,7 @@ class QemuVia:
         else:
             self._sync(timer, now_ns)
             timer.next_ns = self._arithmetic.reload_ns(timer)
+        timer.spinning = False
         timer.alarm_ns = timer.next_ns if self.ier & timer.flag and self._may_alarm(timer) else NEVER
 
     def _may_alarm(self, timer: Timer) -> bool:
@@ -210,6 +211,8 @@ class QemuVia:
         for timer in (self.t1, self.t2):
             if flags & timer.flag and timer.progress == Progress.FLAG_SET:
                 timer.progress = Progress.FLAG_CLEARED
+                if timer.spinning and self._flag_returns:
+                    timer.alarm_ns = self.now_ns + 1
 
     def _update_line(self) -> None:
         self.irq = self.ifr & self.ier != 0
@@ -374,10 +377,10 @@ class QemuVia1(QemuVia):
         """Return the instant of the next alarm: until then nothing changes on its own."""
         return min(super().next_event(), self.sixty_hz_ns, self.second_ns, self.adb_ns)
 
-    def _go_off(self, limit_ns: int) -> None:
+    def _go_off(self) -> None:
         at_ns = self.next_event()
         if at_ns == super().next_event():
-            super()._go_off(limit_ns)
+            super()._go_off()
         elif at_ns == self.sixty_hz_ns:
             self.sixty_hz_ns += SIXTY_HZ_PERIOD_NS
             self._pulse(IFR_CA1)
