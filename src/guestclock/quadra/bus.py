@@ -271,6 +271,7 @@ class Bus(Board):
             self.probes.chunk[row, 6] = self.granted_bytes - self.budget_bytes
         elif offset == PROBE_HIGH:
             self._probe_high = cython.cast(cython.uint, value)
+            self._probe_high -= self._probe_high >> 31 << 32  # the value is signed; uncompiled, nothing wraps
         elif offset == PROBE_TAG:
             self._probe_tag = cython.cast(cython.uint, value)
         elif offset == PROBE_CALLS:
