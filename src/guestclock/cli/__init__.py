@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from guestclock import __version__
-from guestclock.cli import build_guest, doctor, explain, interleave, kvm, predict, run, trace
+from guestclock.cli import build_guest, conform, doctor, explain, interleave, kvm, predict, run, trace
 from guestclock.errors import GuestclockError
 
 app = typer.Typer(
@@ -51,6 +51,7 @@ _add(trace.trace, trace.EXAMPLES)
 _add(explain.explain, explain.EXAMPLES)
 _add(interleave.interleave, interleave.EXAMPLES)
 _add(predict.predict, predict.EXAMPLES)
+_add(conform.conform, conform.EXAMPLES)
 
 
 def main() -> None:
