@@ -2,7 +2,7 @@
 
 A program is written from a fact of ``docs/6522.md``: what the CPU does, and what the fact's own arithmetic
 says it must see.  ``python -m guestclock.conformance.programs`` runs them on the stepwise chip, refuses one
-that disagrees with its fact, and writes ``vectors/6522/*.json``.
+that disagrees with its fact, and writes ``vectors/6522``.
 """
 
 from collections.abc import Callable, Iterator
