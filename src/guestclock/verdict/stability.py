@@ -118,7 +118,7 @@ def _known(readings: Table, reference: str) -> Table:
 def _steadiness(readings: Table, reference: str) -> Steadiness:
     time_ns: Ints = readings[f"{reference}_ns"]
     error_ns: Ints = readings["said_ns"] - time_ns
-    elapsed_ns = int(time_ns[-1] - time_ns[0])
+    elapsed_ns = int(time_ns[-1]) - int(time_ns[0])
     spacing_ns, phase_ns = even(time_ns, error_ns) if elapsed_ns else (0, np.zeros(1))
     return Steadiness(
         readings=len(readings),
