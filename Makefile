@@ -23,7 +23,7 @@ test-real: $(VENV)/built  ## tests with real kernels, compilers and QEMU (.ci/ru
 soak: $(VENV)/built  ## a million random steps: the 6522 against its step-by-step oracle (some minutes)
 	$(BIN)/pytest -q tests/chips/test_mos6522_equal.py -k go_on --chip-steps 1000000
 
-soak-qemu: $(VENV)/built  ## a million random steps: QEMU's VIA on Debian's binary and by our model (ten minutes)
+soak-qemu: $(VENV)/built  ## a million random steps: QEMU's VIA on Debian's binary and by our model (some minutes)
 	$(BIN)/pytest -q -s tests/qemu/test_via_equal.py --via-steps 1000000
 
 lint: $(VENV)/built  ## style and strict types
