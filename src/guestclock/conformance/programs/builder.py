@@ -36,7 +36,8 @@ class Program:
     """Steps in any order, with what the fact says they show; :meth:`vector` lets the chip say the rest.
 
     ``grade`` and ``source`` come from the fact's evidence unless the program is about what nobody has
-    recorded (``model``) or about what recordings disagree on (``contested``).
+    recorded (``model``), about what recordings disagree on (``contested``), or about pins, of which the
+    recordings of a fact say nothing (``data-sheet``).
     """
 
     def __init__(self, name: str, fact: int | None, claim: str, grade: str = "") -> None:
@@ -47,8 +48,10 @@ class Program:
         recordings = [letter for letter in "VBM" if letter in evidence]
         graded = ("data-sheet", "recorded", "recorded-several", "recorded-several")[len(recordings)]
         self.grade = grade or graded
-        letters = recordings or ["D"]
+        letters = ["D"] if self.grade == "data-sheet" else recordings
         self.source = "model" if grade == "model" else "; ".join(RECORDED_ON[letter] for letter in letters)
+        if fact == 4 and self.grade != "model":
+            self.source += "; the pin as the CPU's interrupts show it"
         self.steps: list[Step] = []
 
     def write(self, at: int, register: int, value: int) -> None:

@@ -18,9 +18,9 @@ def programs() -> Iterator[Program]:
     yield _pin()
 
 
-def _both_set(name: str, fact: int, claim: str) -> Program:
+def _both_set(name: str, fact: int, claim: str, grade: str = "") -> Program:
     """Return a program in which both timers' flags are set in cycle SET."""
-    program = Program(f"ifr.{name}", fact, claim)
+    program = Program(f"ifr.{name}", fact, claim, grade)
     program.load(T2, 2, 6)
     program.load(T1, 2, LOAD)
     program.read(SET, IFR, BOTH)
@@ -59,7 +59,7 @@ def _writes() -> Iterator[Program]:
 
 
 def _pin() -> Program:
-    program = _both_set("pin", 21, "the IRQ pin is low while a flag is set and enabled")
+    program = _both_set("pin", 21, "the IRQ pin is low while a flag is set and enabled", "data-sheet")
     program.check(2 * SET + 1, "irq", 1)
     program.write(SET + 1, IER, IER_SET | BOTH)
     program.check(2 * (SET + 3) + 1, "irq", 0)

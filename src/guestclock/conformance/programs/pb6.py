@@ -94,7 +94,7 @@ def _own_outputs() -> Iterator[Program]:
 
 
 def _pins() -> Iterator[Program]:
-    program = _pulses("falls-count", "falling edges count, rising ones do not", 9)
+    program = _pulses("falls-count", "falling edges count, rising ones do not", 9, "data-sheet")
     for number in range(4):
         program.drive(EDGE + 20 * number, "pb", LOW)
         program.read(EDGE + 20 * number + 5, T2CL, 9 - number - 1)
@@ -106,17 +106,19 @@ def _pins() -> Iterator[Program]:
     program.read(EDGE, T2CL, 9)
     program.read(EDGE + 1, T2CL, 8)
     yield program
-    program = _pulses("other-pins", "the other pins of port B count nothing", 9)
+    program = _pulses("other-pins", "the other pins of port B count nothing", 9, "data-sheet")
     program.drive(EDGE, "pb", PB6)
     program.read(EDGE + 5, T2CL, 9)
     yield program
-    program = _pulses("output-pin", "a PB6 that the chip drives high hears no pulse from outside", 9)
+    program = _pulses(
+        "output-pin", "a PB6 that the chip drives high hears no pulse from outside", 9, "data-sheet"
+    )
     program.write(1, ORB, PB6)
     program.write(2, DDRB, PB6)
     program.drive(EDGE, "pb", LOW)
     program.read(EDGE + 5, T2CL, 9)
     yield program
-    program = _pulses("flag", "the pulse that passes zero sets IFR5, once", 1)
+    program = _pulses("flag", "the pulse that passes zero sets IFR5, once", 1, "data-sheet")
     for number, flag in enumerate((0, IFR_T2, IFR_T2)):
         program.drive(EDGE + 20 * number, "pb", LOW)
         program.read(EDGE + 20 * number + 5, IFR, flag)
@@ -130,7 +132,7 @@ def _pins() -> Iterator[Program]:
     program.read(EDGE + 1, IFR, 0x80 | IFR_T2)
     program.read(EDGE + 2, T2CH, 0xFF)
     yield program
-    program = Program("pb6.timer-mode", 14, "in timer mode pulses change nothing")
+    program = Program("pb6.timer-mode", 14, "in timer mode pulses change nothing", "data-sheet")
     program.load(T2, 100)
     program.drive(EDGE, "pb", LOW)
     program.drive(EDGE + 10, "pb", HIGH)

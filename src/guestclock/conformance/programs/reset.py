@@ -87,7 +87,7 @@ def _disarms() -> Iterator[Program]:
 
 
 def _releases_irq() -> Program:
-    program = Program("reset.releases-irq", 20, "flags and their enables are gone, the IRQ pin is released")
+    program = Program("reset.releases-irq", 20, "flags and enables are gone, IRQ is released", "data-sheet")
     program.write(0, ACR, ACR_T1_FREE_RUN)
     program.write(1, IER, IER_SET | IFR_T1 | IFR_T2)
     program.load(T1, 5)
