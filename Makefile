@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
 HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(wildcard $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd')))
 
 .DEFAULT_GOAL := help
@@ -13,32 +14,38 @@ help:            ## this list
 run: $(VENV)/built  ## set up, then 10 s of the bundled guest and the verdict on its clock
 	$(BIN)/guestclock run --seconds 10
 
-test: $(VENV)/built lint  ## set up, then all tests that need nothing but Python, on both builds
+test: $(VENV)/built $(VENV)/testable lint  ## set up, then all tests that need nothing but Python, on both builds
 	$(BIN)/pytest -q -m 'not real' --build=compiled
 	$(BIN)/pytest -q -m 'not real and not compiled_only' --build=plain
 
-test-real: $(VENV)/built  ## tests with real kernels, compilers and QEMU (.ci/run installs what they need)
+test-real: $(VENV)/built $(VENV)/testable  ## tests with real kernels, compilers and QEMU (.ci/run installs what they need)
 	$(BIN)/pytest -q -m real --build=compiled
 
-soak: $(VENV)/built  ## a million random steps: the 6522 against its step-by-step oracle (some minutes)
+soak: $(VENV)/built $(VENV)/testable  ## a million random steps: the 6522 against its step-by-step oracle (some minutes)
 	$(BIN)/pytest -q tests/chips/test_mos6522_equal.py -k go_on --chip-steps 1000000
 
-soak-qemu: $(VENV)/built  ## a million random steps: QEMU's VIA on Debian's binary and by our model (some minutes)
+soak-qemu: $(VENV)/built $(VENV)/testable  ## a million random steps: QEMU's VIA on Debian's binary and by our model (some minutes)
 	$(BIN)/pytest -q -s tests/qemu/test_via_equal.py --via-steps 1000000
 
-lint: $(VENV)/built  ## style and strict types
+lint: $(VENV)/built $(VENV)/testable  ## style and strict types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: $(VENV)/built  ## speed, as ratios from interleaved rounds
+bench: $(VENV)/built $(VENV)/testable  ## speed, as ratios from interleaved rounds
 	$(BIN)/python -m benchmarks
 
 $(VENV)/installed: pyproject.toml | tools
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'setuptools>=77' 'cython>=3.1'
+	$(PIP) 'setuptools>=77' 'cython>=3.1'
 	$(BIN)/python setup.py --quiet build_ext --inplace --parallel 2
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[test]'
+	$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+# allantools asks for tools of documentation and plotting that its functions do without.
+$(VENV)/testable: $(VENV)/installed
+	$(PIP) --no-build-isolation --editable '.[test]'
+	$(PIP) --no-deps 'allantools==2024.6'
 	@touch $@
 
 $(VENV)/built: $(VENV)/installed setup.py $(HOT)
