@@ -23,6 +23,9 @@ from guestclock.verdict.quantities import duration, rate
 ALLOWED_OFFSET_NS = 10_000_000
 """One tick of a 100 Hz kernel: a clock that ends further from true time has lost or gained something."""
 
+FINAL_NS = 1_000_000_000
+"""The end of a run over which its final offset is looked for, at most."""
+
 _FIT_READINGS = 400
 """The fit compares each reading with each, so it takes this many, evenly spread."""
 
@@ -148,9 +151,19 @@ def _offsets(offsets: Ints, time: Ints) -> Offsets:
         elapsed_ns=elapsed_ns,
         rate_ppm=fitted_ppm(offsets, time),
         end_to_end_ppm=1e6 * (int(offsets[-1]) - int(offsets[0])) / elapsed_ns if elapsed_ns else None,
-        final_offset_ns=int(offsets[-1]),
+        final_offset_ns=_final(offsets, time),
         max_offset_ns=int(np.abs(offsets).max()),
     )
+
+
+def _final(offsets: Ints, time: Ints) -> int:
+    """Return the smallest offset of the last tenth of the time, at most a second; the latest of equals.
+
+    An instant inside a stall of the host is late in any guest; whether its clock comes back is the question.
+    """
+    end_ns = min(FINAL_NS, (int(time[-1]) - int(time[0])) // 10)
+    recent = offsets[time > time[-1] - end_ns][::-1]
+    return int(recent[np.abs(recent).argmin()]) if len(recent) else int(offsets[-1])
 
 
 def fitted_ppm(offsets_ns: Ints, time_ns: Ints) -> float | None:
