@@ -77,7 +77,7 @@ def test_nearly_half_of_the_readings_may_be_off(rate_ppm: int, spoilt: dict[int,
 
 
 def final(offsets: list[int], times: list[int]) -> int:
-    """The smallest offset of the last tenth, at most a second, the latest of equals, one reading at a time."""
+    """The smallest offset of the last tenth, at most a second; the latest of equals."""
     best = offsets[-1]
     for offset, time in zip(reversed(offsets), reversed(times), strict=True):
         if time > times[-1] - min(S, (times[-1] - times[0]) // 10) and abs(offset) < abs(best):
