@@ -16,6 +16,7 @@
 
 #define FOLDER "/sys/devices/system/clocksource/clocksource0/"
 #define SETTLE_US 100000 /* the switch happens in the next ticks */
+#define REFINE_US 10000000 /* tsc_refine_calibration_work: a second, again after each disturbed look */
 
 const struct clock clocks[CLOCKS] = {
     {"CLOCK_REALTIME", CLOCK_REALTIME, 1},
@@ -38,6 +39,20 @@ static void read_file(const char *path, char *text, u32 size)
         length--;
     text[length > 0 ? length : 0] = 0;
     close(file);
+}
+
+/* Read which clocksources there are, once the kernel has made up its mind about the TSC: until it has compared
+ * it with another clock for a second it offers only tsc-early. */
+static void read_available(char *available, u32 size)
+{
+    u32 waited_us = 0;
+
+    read_file(FOLDER "available_clocksource", available, size);
+    while (strstr(available, "tsc-early") && waited_us < REFINE_US) {
+        usleep(SETTLE_US);
+        waited_us += SETTLE_US;
+        read_file(FOLDER "available_clocksource", available, size);
+    }
 }
 
 /* Make a clocksource current; the kernel keeps the old one when it does not take it. */
@@ -115,7 +130,7 @@ int main(void)
 
     mount("sysfs", "/sys", "sysfs", 0, 0);
     console_raw();
-    read_file(FOLDER "available_clocksource", available, sizeof available);
+    read_available(available, sizeof available);
     read_file(FOLDER "current_clocksource", current, sizeof current);
     say_hello(current, cpus);
     for (name = strtok_r(available, " ", &rest); name; name = strtok_r(0, " ", &rest))
