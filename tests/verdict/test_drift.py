@@ -1,6 +1,7 @@
 """Offsets and rates, against arithmetic done one reading at a time."""
 
 from fractions import Fraction
+from itertools import accumulate
 from statistics import median
 
 import numpy as np
@@ -110,6 +111,11 @@ def test_offsets_agree_with_one_reading_at_a_time(looks: list[tuple[int, int, in
     """Host time is guest time and how far the guest is behind; a clock is anchored to guest time."""
     builder = TablesBuilder()
     looks.sort()
+    hosts_ns = accumulate((guest_ns + behind_ns for guest_ns, behind_ns, _ in looks), max)
+    looks = [
+        (guest_ns, at_ns - guest_ns, said_ns)
+        for (guest_ns, _, said_ns), at_ns in zip(looks, hosts_ns, strict=True)
+    ]
     for guest_ns, behind_ns, said_ns in looks:
         builder.add_reading(
             source=builder.source("mono"),
