@@ -83,6 +83,7 @@ cdef class Bus(Board):
     cdef void _via_write(self, Mos6522 via, int register, int value) noexcept nogil
     cdef void _settle(self) noexcept nogil
     cdef void _grant(self) noexcept nogil
+    cdef int _via1_level(self) noexcept nogil
     cdef void _set_level(self, bint via1_line) noexcept nogil
     cdef void _note_underflows(self) noexcept nogil
     cdef void _note_acknowledge(self) noexcept nogil

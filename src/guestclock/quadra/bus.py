@@ -199,11 +199,15 @@ class Bus(Board):
             # The guest has set a timer: code was granted for longer than that.
             self._grant()
 
+    def _via1_level(self) -> int:
+        """Return the level of VIA1's interrupt: 6 while it drives port B bit 6 low, as on Quadras, else 1."""
+        return 6 if self.via1.ddrb & ~self.via1.orb & 0x40 else 1
+
     def _set_level(self, via1_line: bool) -> None:
-        """Put the highest line on the CPU's pins: VIA1 at 6 or 1 (port B bit 6 low or not), SCC 4, VIA2 2."""
+        """Put the highest line on the CPU's pins: VIA1 at 6 or 1, SCC 4, VIA2 2."""
         level = cython.declare(cython.int, 0)
         if via1_line:
-            level = 6 if self.via1.ddrb & ~self.via1.orb & 0x40 else 1
+            level = self._via1_level()
         if self._scc_line and level < 4:
             level = 4
         if level < 2 and self.via2.irq_asserted():
@@ -254,9 +258,7 @@ class Bus(Board):
         self.events.chunk[row, 3] = cycle
         self.events.chunk[row, 4] = self.granted_bytes - self.budget_bytes
         self.events.chunk[row, 5] = value
-        self.events.chunk[row, 6] = self.interrupt_mask >= (
-            6 if self.via1.ddrb & ~self.via1.orb & 0x40 else 1
-        )
+        self.events.chunk[row, 6] = self.interrupt_mask >= self._via1_level()
 
     def _probe_write(self, offset: int, value: int) -> None:
         if offset == PROBE_LOW:
