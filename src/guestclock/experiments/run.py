@@ -10,12 +10,13 @@ from guestclock.chips.z8530 import CHANNEL_A
 from guestclock.errors import BadInputError
 from guestclock.experiments.boot import Boot
 from guestclock.experiments.collect import collect, named
+from guestclock.experiments.keep import keep_tables
 from guestclock.experiments.transcript import Transcript
 from guestclock.guests.stream import ConsoleStream, Text
 from guestclock.quadra.bus import EVENT_COLUMNS, PROBE_COLUMNS
 from guestclock.quadra.cpu import CpuError
 from guestclock.quadra.machine import Quadra
-from guestclock.readings import EventKind, Tables, save
+from guestclock.readings import EventKind, Tables
 from guestclock.timebase.host import LOOK_NS, HostClock, RealHost, SimulatedHost
 from guestclock.timebase.pacing import QUANTUM_BYTES, HostPacer, PacedPacer, Pacer, VirtualPacer
 from guestclock.timebase.stalls import parse_stalls
@@ -89,12 +90,11 @@ class Run:
 
     def save(self, directory: Path) -> None:
         """Write ``tables.npz`` and ``console.log`` into ``directory``, made if need be."""
+        keep_tables(self.tables, directory)
         try:
-            directory.mkdir(parents=True, exist_ok=True)
             (directory / "console.log").write_bytes(self.console)
         except OSError as error:
             raise BadInputError(f"{directory}: cannot be written: {error.strerror}") from error
-        save(self.tables, directory / "tables.npz")
 
 
 @dataclass
