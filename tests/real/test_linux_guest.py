@@ -10,7 +10,7 @@ from on_qemu import run_on_qemu
 from guestclock.guests.lines import Echo, Hello
 from guestclock.guests.orders import LINUX, parse_phases
 from guestclock.linux.build import build_guest
-from guestclock.linux.cache import GuestImage, default_cache_dir, find_guest
+from guestclock.linux.cache import DEBUG_TIMEKEEPING, GuestImage, default_cache_dir, find_guest
 from guestclock.linux.command_line import command_line
 
 pytestmark = pytest.mark.real
@@ -54,7 +54,7 @@ def test_serial_input(linux_guest: GuestImage) -> None:
 
 
 def test_the_debugging_variant_checks_its_clocksource(linux_guest: GuestImage) -> None:
-    variant = build_guest(default_cache_dir(), debug_timekeeping=True)
+    variant = build_guest(default_cache_dir(), DEBUG_TIMEKEEPING)
     warning = b"larger than the '%s' clock's 50%% safety margin"
     assert warning in variant.kernel.read_bytes()
     assert warning not in linux_guest.kernel.read_bytes()

@@ -19,7 +19,7 @@ from guestclock.experiments.run import FIXED_START_S, RunPlan, run
 from guestclock.guests.lines import Echo
 from guestclock.guests.orders import LINUX, parse_phases
 from guestclock.linux.build import build_guest
-from guestclock.linux.cache import GuestImage, default_cache_dir
+from guestclock.linux.cache import DEBUG_TIMEKEEPING, GuestImage, default_cache_dir
 from guestclock.linux.command_line import command_line
 from guestclock.quadra.bootinfo import MIB
 from guestclock.readings import Tables, load
@@ -134,9 +134,9 @@ def test_raw_host_time_makes_linux_lose_ticks() -> None:
 
 
 def test_a_kernel_that_reports_bad_clocks_has_nothing_to_report() -> None:
-    build_guest(default_cache_dir(), debug_timekeeping=True)
+    build_guest(default_cache_dir(), DEBUG_TIMEKEEPING)
     phases = parse_phases("calls:10000,hunt:3,idle:1,busy:1", LINUX)
-    boot = bundled(LINUX, phases, debug_timekeeping=True)
+    boot = bundled(LINUX, phases, variant=DEBUG_TIMEKEEPING)
     for stall in (None, "every=200ms,for=150ms"):
         ran = run(RunPlan(host="simulated", stall=stall), boot)
         sound(ran.tables)

@@ -15,6 +15,8 @@ Examples:
 
   guestclock build-guest --debug-timekeeping    the kernel that clamps and reports clocks that step
 
+  guestclock build-guest --adb                  the kernel that looks for keyboard and mouse
+
   guestclock build-guest linux-x86              Debian's own cloud kernel, for `guestclock kvm --linux`
 """
 
@@ -25,25 +27,31 @@ def build_guest(
     debug_timekeeping: Annotated[
         bool, typer.Option("--debug-timekeeping", help="With CONFIG_DEBUG_TIMEKEEPING (linux only).")
     ] = False,
+    adb: Annotated[
+        bool, typer.Option("--adb", help="With the driver of the Apple Desktop Bus (linux only).")
+    ] = False,
 ) -> None:
     """Build a Linux guest into the user's cache: that of `guestclock run` or of `guestclock kvm --linux`."""
-    from guestclock.cli.stages import stages  # noqa: PLC0415 (imports wait until the command runs)
+    from guestclock.cli.kernel_variant import kernel_variant  # noqa: PLC0415 (imports wait until the command runs)
+    from guestclock.cli.stages import stages  # noqa: PLC0415
+
+    variant = kernel_variant(debug_timekeeping=debug_timekeeping, adb=adb)
 
     with stages(quiet=False) as show:
-        image = _build(guest, debug_timekeeping, lambda share, what: show(what, share))
+        image = _build(guest, variant, lambda share, what: show(what, share))
     typer.echo(f"kernel {image.kernel}\ninitrd {image.initrd}")
 
 
-def _build(guest: str, debug_timekeeping: bool, progress: "Progress") -> "GuestImage":
+def _build(guest: str, variant: str, progress: "Progress") -> "GuestImage":
     from guestclock.errors import BadInputError  # noqa: PLC0415
     from guestclock.linux.build import build_guest as build_linux  # noqa: PLC0415
-    from guestclock.linux.cache import default_cache_dir  # noqa: PLC0415
+    from guestclock.linux.cache import PLAIN, default_cache_dir  # noqa: PLC0415
     from guestclock.linux.x86 import build_x86_guest  # noqa: PLC0415
 
     if guest == "linux":
-        return build_linux(default_cache_dir(), debug_timekeeping=debug_timekeeping, progress=progress)
-    if guest == "linux-x86" and not debug_timekeeping:
+        return build_linux(default_cache_dir(), variant, progress=progress)
+    if guest == "linux-x86" and variant == PLAIN:
         return build_x86_guest(default_cache_dir(), progress)
     if guest == "linux-x86":
-        raise BadInputError("--debug-timekeeping: linux-x86 is a distribution's own kernel, built without it")
+        raise BadInputError(f"--{variant}: linux-x86 is a distribution's own kernel, built without it")
     raise BadInputError(f"no guest {guest}: linux or linux-x86")

@@ -35,6 +35,9 @@ def run(
     debug_timekeeping: Annotated[
         bool, typer.Option("--debug-timekeeping", help="The Linux guest with CONFIG_DEBUG_TIMEKEEPING.")
     ] = False,
+    adb: Annotated[
+        bool, typer.Option("--adb", help="The Linux guest that looks for keyboard and mouse.")
+    ] = False,
     pacing: Annotated[str, typer.Option(help="What drives guest time: paced, virtual or host.")] = "paced",
     host: Annotated[str, typer.Option(help="The host clock: real or simulated.")] = "real",
     bus: Annotated[
@@ -57,7 +60,8 @@ def run(
     save: Annotated[Path | None, typer.Option(help="Keep the tables and the console in this folder.")] = None,
 ) -> None:
     """Run a guest on our own Quadra 800 and judge the clock that it sees."""
-    from guestclock.experiments import boot  # noqa: PLC0415 (imports wait)
+    from guestclock.cli.kernel_variant import kernel_variant  # noqa: PLC0415 (imports wait)
+    from guestclock.experiments import boot  # noqa: PLC0415
     from guestclock.experiments import run as experiment  # noqa: PLC0415
     from guestclock.guests.orders import default_phases, parse_phases  # noqa: PLC0415
     from guestclock.verdict import judge  # noqa: PLC0415
@@ -72,7 +76,9 @@ def run(
         raise typer.BadParameter("an initrd needs --kernel FILE", param_hint="--initrd")
     else:
         orders = parse_phases(phases, guest) if phases else default_phases(seconds, calls)
-        what = boot.bundled(guest, orders, append, debug_timekeeping=debug_timekeeping)
+        what = boot.bundled(
+            guest, orders, append, kernel_variant(debug_timekeeping=debug_timekeeping, adb=adb)
+        )
         length_s = sum(phase.amount for phase in orders if phase.name in boot.TIMED_PHASES)
     ran = _run(experiment, plan, what, length_s=length_s, console=console, quiet=json)
     if save is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from guestclock.errors import BadInputError
 from guestclock.guests.orders import CLOCKPROBE, LINUX, Phase, phases_word
-from guestclock.linux.cache import default_cache_dir, find_guest
+from guestclock.linux.cache import PLAIN, default_cache_dir, find_guest
 from guestclock.linux.command_line import command_line
 from guestclock.quadra.elf import load_elf
 from guestclock.quadra.image import BootImage, assemble
@@ -45,16 +45,17 @@ def read(path: Path) -> bytes:
         raise BadInputError(f"{path}: {error.strerror}") from error
 
 
-def bundled(
-    guest: str, phases: tuple[Phase, ...], append: str = "", *, debug_timekeeping: bool = False
-) -> Boot:
-    """Return the boot of a bundled guest ordered to run ``phases``; ``append`` adds to its command line."""
+def bundled(guest: str, phases: tuple[Phase, ...], append: str = "", variant: str = PLAIN) -> Boot:
+    """Return the boot of a bundled guest ordered to run ``phases``.
+
+    ``append`` adds to its command line; ``variant`` is the Linux guest's kernel.
+    """
     more = [PROBE_WORD, *append.split()]
     if guest == CLOCKPROBE:
         kernel = Path(str(files("guestclock.guests.clockprobe") / "clockprobe.elf"))
         return Boot(kernel, None, " ".join([phases_word(phases), *more]))
     if guest == LINUX:
-        image = find_guest(default_cache_dir(), debug_timekeeping=debug_timekeeping)
+        image = find_guest(default_cache_dir(), variant)
         return Boot(image.kernel, image.initrd, command_line(phases, more))
     raise BadInputError(f"guest '{guest}': say {' or '.join(GUESTS)}, or --kernel FILE")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from guestclock.guests.linux_init.build import build_init
 
-from .cache import GuestImage, image_paths, kernel_config, linux_dir
+from .cache import PLAIN, GuestImage, image_paths, kernel_config, linux_dir
 from .initramfs import initramfs
 from .kernel import Progress, build_kernel, check_packages, silent, unpack
 
@@ -45,18 +45,17 @@ def _build_initrd(initrd: Path) -> None:
     partial.rename(initrd)
 
 
-def build_guest(
-    cache_dir: Path, *, debug_timekeeping: bool = False, progress: Progress = silent
-) -> GuestImage:
+def build_guest(cache_dir: Path, variant: str = PLAIN, *, progress: Progress = silent) -> GuestImage:
     """Build what is missing of the Linux guest and return it.
 
     ``progress`` is told the fraction done (0-1) and what is being done.  A build that was interrupted
     goes on where it stopped.  The whole takes 2 to 3 minutes on two processors and 0.5 GB of disk.
-    ``debug_timekeeping`` builds the variant whose kernel checks its clocksource, and clamps what it finds.
+    Beside the plain kernel there are one that checks its clocksource and clamps what it finds
+    (``DEBUG_TIMEKEEPING``) and one that looks for keyboard and mouse (``ADB``).
 
     Raises `guestclock.errors.UnavailableError` that names the Debian packages which are missing.
     """
-    image = image_paths(cache_dir, debug_timekeeping=debug_timekeeping)
+    image = image_paths(cache_dir, variant)
     if image.kernel.is_file() and image.initrd.is_file():
         progress(1.0, "already built")
         return image
@@ -70,7 +69,7 @@ def build_guest(
             build_kernel(
                 root / "source",
                 root / "build",
-                kernel_config(debug_timekeeping=debug_timekeeping),
+                kernel_config(variant),
                 image.kernel,
                 _part(progress, UNPACKED, COMPILED),
             )

@@ -25,7 +25,17 @@ from .kernel import SETTINGS
 
 FOLDER = Path(__file__).parent
 FRAGMENT = FOLDER / "mac.fragment"
-DEBUG_TIMEKEEPING = "CONFIG_DEBUG_TIMEKEEPING=y\n"
+
+PLAIN = "plain"
+DEBUG_TIMEKEEPING = "debug-timekeeping"
+ADB = "adb"
+
+# Kernel variant -> what its configuration has beyond mac.fragment.
+VARIANTS = {
+    PLAIN: "",
+    DEBUG_TIMEKEEPING: "CONFIG_DEBUG_TIMEKEEPING=y\n",
+    ADB: "CONFIG_MACINTOSH_DRIVERS=y\nCONFIG_ADB=y\nCONFIG_ADB_MACII=y\n",
+}
 
 
 @dataclass(frozen=True)
@@ -49,14 +59,9 @@ def linux_dir(cache_dir: Path) -> Path:
     return cache_dir / "linux-6.1"
 
 
-def variant_name(*, debug_timekeeping: bool) -> str:
-    """Return the name of a kernel variant."""
-    return "debug-timekeeping" if debug_timekeeping else "plain"
-
-
-def kernel_config(*, debug_timekeeping: bool) -> str:
-    """Return the options that differ from allnoconfig."""
-    return FRAGMENT.read_text() + (DEBUG_TIMEKEEPING if debug_timekeeping else "")
+def kernel_config(variant: str) -> str:
+    """Return the options of a variant that differ from allnoconfig."""
+    return FRAGMENT.read_text() + VARIANTS[variant]
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -74,12 +79,9 @@ def _init_inputs() -> Iterable[bytes]:
         yield path.read_bytes()
 
 
-def image_paths(cache_dir: Path, *, debug_timekeeping: bool = False) -> GuestImage:
+def image_paths(cache_dir: Path, variant: str = PLAIN) -> GuestImage:
     """Return where the guest built from the present sources lies, or will lie."""
-    variant = variant_name(debug_timekeeping=debug_timekeeping)
-    config = _digest(
-        part.encode() for part in (kernel_config(debug_timekeeping=debug_timekeeping), *SETTINGS)
-    )
+    config = _digest(part.encode() for part in (kernel_config(variant), *SETTINGS))
     root = linux_dir(cache_dir)
     return GuestImage(
         kernel=root / f"{variant}-{config}" / "vmlinux",
@@ -87,11 +89,11 @@ def image_paths(cache_dir: Path, *, debug_timekeeping: bool = False) -> GuestIma
     )
 
 
-def find_guest(cache_dir: Path, *, debug_timekeeping: bool = False) -> GuestImage:
+def find_guest(cache_dir: Path, variant: str = PLAIN) -> GuestImage:
     """Return the built guest, or raise `BadInputError` that says how to build it."""
-    image = image_paths(cache_dir, debug_timekeeping=debug_timekeeping)
+    image = image_paths(cache_dir, variant)
     missing = next((path for path in (image.kernel, image.initrd) if not path.is_file()), None)
     if missing is not None:
-        option = " --debug-timekeeping" if debug_timekeeping else ""
+        option = "" if variant == PLAIN else f" --{variant}"
         raise BadInputError(f"no Linux guest at {missing}: run `guestclock build-guest{option}` first")
     return image
