@@ -9,10 +9,9 @@ from py65.memory import ObservableMemory
 
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.conformance import library, runner, targets
-from guestclock.conformance.capture.__main__ import chosen
 from guestclock.conformance.capture.evidence import recorded
 from guestclock.conformance.capture.retiming import gap_cycles, possible, retimed, runnable
-from guestclock.conformance.capture.vic20 import BASIC_LINE, CHROUT, LOAD_ADDRESS, VIA2, program
+from guestclock.conformance.capture.vic20 import BASIC_LINE, CHROUT, LOAD_ADDRESS, VIA2, VIC20, program
 from guestclock.conformance.runner import Outcome
 from guestclock.conformance.text_format import read_text, write_text
 from guestclock.conformance.vector import Read, Write
@@ -23,6 +22,7 @@ ACCESS_CYCLE = 3
 
 RETURN_TO_BASIC = 0xC000
 PACKAGED = library.packaged()
+chosen = VIC20.vectors
 
 
 class Vic20:

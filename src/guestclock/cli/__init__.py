@@ -10,7 +10,18 @@ from typing import Any
 import typer
 
 from guestclock import __version__
-from guestclock.cli import build_guest, conform, doctor, explain, interleave, kvm, predict, run, trace
+from guestclock.cli import (
+    build_guest,
+    capture,
+    conform,
+    doctor,
+    explain,
+    interleave,
+    kvm,
+    predict,
+    run,
+    trace,
+)
 from guestclock.errors import GuestclockError
 
 app = typer.Typer(
@@ -52,6 +63,7 @@ _add(explain.explain, explain.EXAMPLES)
 _add(interleave.interleave, interleave.EXAMPLES)
 _add(predict.predict, predict.EXAMPLES)
 _add(conform.conform, conform.EXAMPLES)
+_add(capture.capture, capture.EXAMPLES)
 
 
 def main() -> None:

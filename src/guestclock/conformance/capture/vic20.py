@@ -8,6 +8,8 @@ anew at the next RESTORE or reset.
 from collections.abc import Sequence
 
 from guestclock.conformance.capture.code6502 import CLI, SEI, Code, experiments, prepare, print_results
+from guestclock.conformance.capture.machine import Machine, unrecorded
+from guestclock.conformance.capture.retiming import runnable
 from guestclock.conformance.vector import Vector
 from guestclock.errors import BadInputError
 
@@ -33,3 +35,13 @@ def program(vectors: Sequence[Vector]) -> bytes:
             f"{len(vectors)} vectors take {len(image)} bytes: too many for an unexpanded VIC-20"
         )
     return bytes([LOAD_ADDRESS & 0xFF, LOAD_ADDRESS >> 8]) + image
+
+
+VIC20 = Machine(
+    "vic20",
+    "an unexpanded VIC-20, its VIA 2",
+    'LOAD "CAPTURE",8,1 and RUN; type the digits it prints into a file. RUN/STOP with RESTORE brings the'
+    " keyboard back.",
+    lambda: runnable(unrecorded()),
+    program,
+)

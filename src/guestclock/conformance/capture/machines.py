@@ -1,0 +1,14 @@
+"""The machines of the kit, by name: a new one is a module and a line here."""
+
+from guestclock.conformance.capture.machine import Machine
+from guestclock.conformance.capture.vic20 import VIC20
+from guestclock.errors import BadInputError
+
+MACHINES: dict[str, Machine] = {machine.name: machine for machine in (VIC20,)}
+
+
+def machine_named(name: str) -> Machine:
+    """Return the machine of that name; BadInputError says which there are."""
+    if name not in MACHINES:
+        raise BadInputError(f"no machine {name!r} in the capture kit: there are {', '.join(MACHINES)}")
+    return MACHINES[name]
