@@ -9,7 +9,7 @@ from qemu_oracle import Oracle
 
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.chips.qemu_deviations import ALWAYS, MEANINGS, QEMU_6_1, QEMU_7_2, SETS, Deviation
-from guestclock.chips.qemu_via import QemuVia, QemuVia1
+from guestclock.chips.qemu_via import VIA1, QemuVia
 from guestclock.chips.registers import (
     ACR,
     IER,
@@ -90,9 +90,12 @@ def test_equals_the_slow_statement(program: list[tuple[int, bool, int, int]]) ->
         if is_read:
             assert via.read(register, ns) & 0xFF == oracle.read(register, ns)
         else:
-            high = register in (T1CH, T1LH, T2CH)
-            via.write(register, value % 3 if high else value, ns)
-            oracle.write(register, value % 3 if high else value, ns)
+            if register in (T1CH, T1LH, T2CH):
+                written = value % 3
+            else:
+                written = value & 0xE0 if register == IER else value  # the oracle has no other flags
+            via.write(register, written, ns)
+            oracle.write(register, written, ns)
         assert via.irq == oracle.irq
         assert via.next_event() == min((oracle.timers[bit].next_ns for bit in oracle.armed), default=NEVER)
 
@@ -297,7 +300,7 @@ def test_the_chips_line_falls_in_mid_cycle() -> None:
 
 
 def test_via1_flags_of_60_hz_adb_and_the_second() -> None:
-    via = QemuVia1()
+    via = QemuVia(wiring=VIA1)
     assert via.read(IFR, 16_700_000) & IFR_CA1 == 0  # the first pulse has no falling edge
     via.write(SR, 0x55, 16_700_000)
     assert via.read(IFR, 20_000_000) & 4

@@ -9,7 +9,7 @@ import pytest
 from via_programs import TIMER_REGISTERS, Prediction, first_difference, predict, random_steps
 
 from guestclock.chips.qemu_deviations import ALWAYS, QEMU_7_2, Deviation
-from guestclock.chips.qemu_via import QemuVia, QemuVia1
+from guestclock.chips.qemu_via import VIA1, QemuVia
 from guestclock.chips.registers import IER, T1CH, T1CL
 from guestclock.errors import BadInputError
 from guestclock.guests.viasteps.build import ELF, build_steps
@@ -59,7 +59,7 @@ def test_the_random_programs_show_each_deviation(deviation: Deviation) -> None:
     for seed in range(20):
         shift = (0, 6)[seed % 2]
         steps = list(random_steps(random.Random(seed), 1000, 1 << 12))
-        models = (QemuVia1(QEMU_7_2), QemuVia1(QEMU_7_2 & ~deviation))
+        models = (QemuVia(QEMU_7_2, VIA1), QemuVia(QEMU_7_2 & ~deviation, VIA1))
         outcomes = [predict(model, steps, shift) for model in models]
         if first_difference(steps, *outcomes) is not None:
             return
@@ -104,7 +104,7 @@ def test_interruptions_on_qemu_at_every_offset_of_a_step() -> None:
             Step(Kind.READ, T1CL, 0, 1),
             Step(Kind.WRITE, IER, 0x7F, 1),
         ]
-    prediction = Prediction(QemuVia1(), shift)
+    prediction = Prediction(QemuVia(wiring=VIA1), shift)
     for step in steps:
         prediction.perform(step)
     found = run_steps(open_binary(), steps, shift)

@@ -9,7 +9,7 @@ import pytest
 from via_programs import first_difference, predict, random_steps
 
 from guestclock.chips.qemu_deviations import QEMU_7_2
-from guestclock.chips.qemu_via import QemuVia1
+from guestclock.chips.qemu_via import VIA1, QemuVia
 from guestclock.qemu.binary import open_binary
 from guestclock.qemu.steps import run_steps
 
@@ -29,7 +29,7 @@ def test_random_programs(shift: int, pytestconfig: pytest.Config) -> None:
     while performed < total:
         rng = random.Random(f"via {shift} {performed}")
         steps = list(random_steps(rng, min(STEPS_A_RUN, total - performed), LONGEST_LOOPS[shift]))
-        expected = predict(QemuVia1(QEMU_7_2), steps, shift)
+        expected = predict(QemuVia(QEMU_7_2, VIA1), steps, shift)
         found = run_steps(binary, steps, shift)
         difference = first_difference(steps, found, expected)
         assert difference is None, f"program 'via {shift} {performed}': {difference}"

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from guestclock.quadra.bus import EVENT_COLUMNS, PROBE_COLUMNS
+from guestclock.quadra.board import EVENT_COLUMNS
 from guestclock.quadra.image import BootImage
 from guestclock.quadra.machine import Quadra
+from guestclock.quadra.probe_port import PROBE_COLUMNS
 from guestclock.timebase.pacing import Pacer
 
 RAM_BYTES = 1 << 20

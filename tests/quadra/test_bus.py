@@ -34,8 +34,10 @@ from scripted_quadra import (
 )
 
 from guestclock.chips import registers as reg
+from guestclock.quadra import board as board_module
 from guestclock.quadra import bus as bus_module
 from guestclock.quadra import memory_map
+from guestclock.quadra import probe_port as probe_module
 from guestclock.readings.schema import EventKind
 from guestclock.timebase.host import SimulatedHost
 from guestclock.timebase.pacing import HostPacer, PacedPacer, Pacer, VirtualPacer
@@ -331,31 +333,32 @@ def test_the_clock_chip_is_read_through_port_b(bus: str) -> None:
 # Names.
 
 
-def test_the_memory_map_is_the_compiled_bus_s() -> None:
-    compiled = bus_constants()
+def test_the_memory_map_is_the_compiled_board_s() -> None:
+    compiled = compiled_constants()
     for name, value in vars(memory_map).items():
         if name.isupper():
             assert compiled[name] == value, name
-    for name in ("PENDING_QUANTUM_BYTES", "HOUSEKEEPING_BYTES", "CYCLE_BYTES"):
+    for name in ("PENDING_QUANTUM_BYTES", "HOUSEKEEPING_BYTES", "PORT_B_WRITES", "CYCLE_BYTES"):
         assert name in compiled
     assert [compiled[kind.name] for kind in (EventKind.UNDERFLOW, EventKind.IRQ, EventKind.ACKNOWLEDGE)] == [
         EventKind.UNDERFLOW,
         EventKind.IRQ,
         EventKind.ACKNOWLEDGE,
     ]
-    if hasattr(bus_module, "PENDING_QUANTUM_BYTES"):  # the plain build has them by name
-        for name, value in compiled.items():
-            assert getattr(bus_module, name) == value, name
+    for module in (board_module, bus_module, probe_module):
+        for name in vars(module):  # the plain build has them by name
+            if name in compiled:
+                assert getattr(module, name) == compiled[name], name
 
 
-def bus_constants() -> dict[str, int]:
-    """Return the constants of bus.pxd by name."""
-    text = (Path(memory_map.__file__).parent / "bus.pxd").read_text()
-    body = text.split("cdef enum:")[1].split("cdef class")[0]
+def compiled_constants() -> dict[str, int]:
+    """Return the constants of the bus's and the board's .pxd by name."""
     names: dict[str, int] = {name: getattr(reg, name) for name in dir(reg) if name.isupper()}
     found: dict[str, int] = {}
-    for line in body.splitlines():
-        if "=" in line:
-            name, expression = (part.strip() for part in line.split("=", 1))
-            found[name] = eval(expression, {}, names | found)
+    for file in ("board.pxd", "bus.pxd", "probe_port.pxd"):
+        text = (Path(memory_map.__file__).parent / file).read_text()
+        for line in text.split("cdef enum:")[1].split("cdef class")[0].splitlines():
+            if "=" in line:
+                name, expression = (part.strip() for part in line.split("=", 1))
+                found[name] = eval(expression, {}, names | found)
     return found

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, cdivision=True
 """The two timers of QEMU's VIA: counts and times of flags as QEMU computes them.
 
 A timer is loaded with ``count`` at ``load_ns`` and counts φ2 cycles, floored, from that instant.  There
@@ -10,54 +11,100 @@ are two ways to its flag:
 The alarm is the host timer that sets flags on its own; ``alarm_ns`` is NEVER while it is not set.
 """
 
-from dataclasses import dataclass
-from enum import IntEnum
+import cython
 
 from guestclock.chips.qemu_deviations import Deviation
-from guestclock.chips.registers import NEVER
 
 PHI2_HZ = 783_360
 NS_PER_S = 1_000_000_000
 
+if not cython.compiled:  # C constants: see qemu_timer.pxd.
+    from guestclock.chips.registers import NEVER
 
-class Progress(IntEnum):
-    """How far a timer of the one-state kind has come since it was loaded or last reloaded."""
+    # PHI2_HZ / NS_PER_S, reduced.
+    GROUP_CYCLES = 306
+    GROUP_NS = 390_625
 
+    # How far a timer of the one-state kind has come since it was loaded or last reloaded.
     COUNTING = 0
     FLAG_SET = 1
     FLAG_CLEARED = 2
 
 
-@dataclass
-class Timer:
-    """The state of one timer; ``flag`` is its bit in IFR and IER."""
+def cycles_in(ns: int) -> int:
+    """Return the whole φ2 cycles in a span of ns, not negative.
 
-    flag: int
-    reloads: bool
-    latch: int = 0xFFFF
-    count: int = 0
-    load_ns: int = 0
-    next_ns: int = NEVER
-    alarm_ns: int = NEVER
-    progress: Progress = Progress.COUNTING
-    moved_cycles: int = 0
-    """Cycles by which reloads have moved the load on, beyond ``load_ns``."""
-    spinning: bool = False
-    """The alarm goes off all the time, to no effect before somebody clears the flag (one state)."""
-    done: bool = False
-    """Timed out, and not to do so again before it is loaded (computed ahead)."""
+    Whole groups are split off first, here and below: no product exceeds 64 bits before the time itself does.
+
+    >>> cycles_in(NS_PER_S), cycles_in(1276), cycles_in(1277)
+    (783360, 0, 1)
+    """
+    groups = ns // GROUP_NS
+    return groups * GROUP_CYCLES + (ns - groups * GROUP_NS) * GROUP_CYCLES // GROUP_NS
+
+
+def last_ns(cycles: int) -> int:
+    """Return the last whole ns of which so many cycles, not negative, are not yet over, or just are.
+
+    >>> last_ns(1)  # of 1276.55
+    1276
+    """
+    groups = cycles // GROUP_CYCLES
+    return groups * GROUP_NS + (cycles - groups * GROUP_CYCLES) * GROUP_NS // GROUP_CYCLES
+
+
+def first_ns(cycles: int) -> int:
+    """Return the first whole ns at which so many cycles, not negative, are over.
+
+    >>> first_ns(1)
+    1277
+    """
+    groups = cycles // GROUP_CYCLES
+    return (
+        groups * GROUP_NS + ((cycles - groups * GROUP_CYCLES) * GROUP_NS + GROUP_CYCLES - 1) // GROUP_CYCLES
+    )
+
+
+class Timer:
+    """The state of one timer; ``flag`` is its bit in IFR and IER.
+
+    ``moved_cycles``
+        cycles by which reloads have moved the load on, beyond ``load_ns``.
+    ``passed``
+        periods that ended before the moved load.
+    ``spinning``
+        the alarm goes off all the time, to no effect before somebody clears the flag (one state).
+    ``done``
+        timed out, and not to do so again before it is loaded (computed ahead).
+    """
+
+    def __init__(self, flag: int, reloads: bool) -> None:
+        """Take the flag, and whether the counter reloads from the latch: T1's does."""
+        self.flag = flag
+        self.reloads = reloads
+        self.latch = 0xFFFF
+        self.count = 0
+        self.load_ns = 0
+        self.next_ns = NEVER
+        self.alarm_ns = NEVER
+        self.progress = COUNTING
+        self.moved_cycles = 0
+        self.passed = 0
+        self.spinning = False
+        self.done = False
 
     def load(self, count: int, now_ns: int) -> None:
         """Count down from ``count`` from this instant."""
         self.load_ns = now_ns
         self.count = count
         self.moved_cycles = 0
-        self.progress = Progress.COUNTING
+        self.passed = 0
+        self.progress = COUNTING
         self.done = False
 
     def elapsed(self, now_ns: int) -> int:
-        """Return the whole cycles since the load."""
-        return (now_ns - self.load_ns) * PHI2_HZ // NS_PER_S - self.moved_cycles
+        """Return the whole cycles since the load; none before it, of an alarm that comes late."""
+        return cycles_in(max(now_ns - self.load_ns, 0)) - self.moved_cycles
 
 
 class Arithmetic:
@@ -65,12 +112,11 @@ class Arithmetic:
 
     def __init__(self, deviations: Deviation) -> None:
         """Take the set."""
-        has = {member: member in deviations for member in Deviation}
-        self._reload_gap = 1 if has[Deviation.SHORT_RELOAD] else 2
-        self.ahead = has[Deviation.FLAG_AT_ZERO]
-        self._floored = has[Deviation.EXPIRY_FLOORED]
-        self._live_latch = has[Deviation.LATCH_MOVES_COUNT]
-        self._load_floored = has[Deviation.LOAD_FLOORED]
+        self._reload_gap = 1 if Deviation.SHORT_RELOAD in deviations else 2
+        self.ahead = Deviation.FLAG_AT_ZERO in deviations
+        self._floored = Deviation.EXPIRY_FLOORED in deviations
+        self._live_latch = Deviation.LATCH_MOVES_COUNT in deviations
+        self._load_floored = Deviation.LOAD_FLOORED in deviations
 
     def countdown(self, timer: Timer, cycles: int) -> int:
         """Return the count so many cycles after the load, as a timer that reloads has it."""
@@ -90,9 +136,11 @@ class Arithmetic:
         """Before the latch changes: make the running period one of its own, so that its count stays."""
         if self._live_latch or not timer.reloads:
             return
-        beyond = timer.elapsed(now_ns) - timer.count - self._reload_gap
-        if timer.elapsed(now_ns) > timer.count + 1:
-            whole = beyond // (timer.latch + 2) * (timer.latch + 2)
+        elapsed = timer.elapsed(now_ns)
+        if elapsed > timer.count + 1:
+            timer.passed = self.periods(timer, now_ns)
+            whole = elapsed - timer.count - self._reload_gap
+            whole -= whole % (timer.latch + 2)
             timer.moved_cycles += timer.count + self._reload_gap + whole
             timer.count = timer.latch
 
@@ -112,8 +160,13 @@ class Arithmetic:
 
     def _start_ns(self, timer: Timer, cycles: int) -> int:
         """Return when so many cycles after the load are over: as an alarm has it, floored or not."""
-        product = (cycles + timer.moved_cycles) * NS_PER_S
-        return timer.load_ns + (product // PHI2_HZ if self._floored else -(-product // PHI2_HZ))
+        if self._floored:
+            return timer.load_ns + last_ns(cycles + timer.moved_cycles)
+        return self._cycle_ns(timer, cycles)
+
+    def _cycle_ns(self, timer: Timer, cycles: int) -> int:
+        """Return the first instant at which so many cycles after the load are over."""
+        return timer.load_ns + first_ns(cycles + timer.moved_cycles)
 
     # ------------------------------------------------------------------ one state
 
@@ -127,10 +180,49 @@ class Arithmetic:
         if beyond < 0:
             return False
         if timer.reloads:
-            cycles = timer.count + 2 + beyond // (timer.latch + 2) * (timer.latch + 2)
+            periods = beyond // (timer.latch + 2)
+            cycles = timer.count + 2 + periods * (timer.latch + 2)
+            timer.passed += 1 + periods
             if self._load_floored:
-                timer.load_ns += cycles * NS_PER_S // PHI2_HZ
+                timer.load_ns += last_ns(cycles)
             else:
                 timer.moved_cycles += cycles
             timer.count = timer.latch
         return True
+
+    # ------------------------------------------------------------------ truth
+
+    # A period ends where the flag belongs: with count 0 computed ahead, with the reload in one state.  The
+    # flag itself may come later, or not at all.
+
+    def _first_period(self, timer: Timer) -> int:
+        """Return the cycle after the load in which the first period ends."""
+        return timer.count if self.ahead else timer.count + 2
+
+    def _later_periods(self, timer: Timer) -> int:
+        """Return the cycle from which the later periods count: a short reload brings them forward."""
+        return timer.count + self._reload_gap - 2 if self.ahead else timer.count + 2
+
+    def periods(self, timer: Timer, now_ns: int) -> int:
+        """Return how many periods of a timer that reloads have ended since it was loaded."""
+        cycles = timer.elapsed(now_ns)
+        if cycles < self._first_period(timer):
+            return timer.passed
+        return timer.passed + 1 + (cycles - self._later_periods(timer)) // (timer.latch + 2)
+
+    def last_period_ns(self, timer: Timer, now_ns: int) -> int:
+        """Return the instant at which the last of :meth:`periods` ended, if one did since the moved load."""
+        cycles = timer.elapsed(now_ns)
+        period = (cycles - self._later_periods(timer)) // (timer.latch + 2)
+        if period == 0:
+            return self._cycle_ns(timer, self._first_period(timer))
+        return self._cycle_ns(timer, self._later_periods(timer) + period * (timer.latch + 2))
+
+    def next_period_ns(self, timer: Timer, now_ns: int) -> int:
+        """Return the instant at which the next period will end."""
+        cycles = timer.elapsed(now_ns)
+        if cycles < self._first_period(timer):
+            return self._cycle_ns(timer, self._first_period(timer))
+        later = self._later_periods(timer)
+        period = (cycles - later) // (timer.latch + 2) + 1
+        return self._cycle_ns(timer, later + period * (timer.latch + 2))

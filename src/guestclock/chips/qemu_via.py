@@ -1,3 +1,5 @@
+# cython: annotation_typing=False, cdivision=True
+# ruff: noqa: F405
 """QEMU's VIA, the one in its Macintosh Quadra 800: a 6522 by registers, not by timing.
 
 A model in its own right: what QEMU 6.1 to 11.1 do, which are alike in their timers, and what they would do
@@ -7,57 +9,60 @@ it has been compared with QEMU itself.
 Time is in integer ns.  An access happens at an instant and takes none; several may share one.
 """
 
+from dataclasses import dataclass
+
+import cython
+
 from guestclock.chips.qemu_deviations import ALWAYS, QEMU_7_2, Deviation
-from guestclock.chips.qemu_timer import NS_PER_S, Arithmetic, Progress, Timer
-from guestclock.chips.registers import (
-    ACR,
-    ACR_T1_FREE_RUN,
-    ACR_T1_PB7,
-    ACR_T2_PULSES,
-    CA2_INDEPENDENT_FALLING,
-    CB2_INDEPENDENT_FALLING,
-    DDRA,
-    DDRB,
-    IER,
-    IER_SET,
-    IFR,
-    IFR_ANY,
-    IFR_CA1,
-    IFR_CA2,
-    IFR_CB1,
-    IFR_CB2,
-    IFR_FLAGS,
-    IFR_SR,
-    IFR_T1,
-    IFR_T2,
-    NEVER,
-    ORA,
-    ORA_NO_HANDSHAKE,
-    ORB,
-    PCR,
-    SR,
-    T1CH,
-    T1CL,
-    T1LH,
-    T1LL,
-    T2CH,
-    T2CL,
-)
+from guestclock.chips.qemu_timer import Arithmetic, Timer
 
-SIXTY_HZ_PERIOD_NS = 16_625_800
-ADB_POLL_NS = 20_000_000
+if not cython.compiled:  # C constants: see qemu_via.pxd.
+    from guestclock.chips.registers import *  # noqa: F403
+
+    COUNTING = 0
+    FLAG_SET = 1
+    FLAG_CLEARED = 2
+
+    PCR_CA2_RISING = 0x04
+    PCR_CB2_RISING = 0x40
+
+    SIXTY_HZ_PERIOD_NS = 16_625_800
+    SECOND_NS = 1_000_000_000
+    ADB_POLL_NS = 20_000_000
+    VADB_INT = 0x08
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What is around a VIA: when its inputs first move, and what its ports are after a reset.
+
+    ``sixty_hz_ns``
+        CA1 falls at 60.15 Hz, on a grid from instant 0.
+    ``second_ns``
+        CA2 falls once a second.
+    ``adb_ns``
+        the ADB has polled its devices: its answer, nothing, is in SR then.  Until port B tells it to go on
+        it waits.
+    """
+
+    sixty_hz_ns: int = NEVER
+    second_ns: int = NEVER
+    adb_ns: int = NEVER
+    ora: int = 0
+    orb: int = 0
+    ddrb: int = 0xFF
+
+
+ALONE = Wiring()
 # Port B bits 4 and 5 (ADB idle), 3 (no ADB interrupt), 2 (clock chip not selected).
-VADB_INT = 0x08
-VIA1_PORT_B_AFTER_RESET = 0x3C
-
-# The bit of PCR that makes a control line's rising edge the one that counts.
-RISING = {IFR_CA1: 0x01, IFR_CA2: 0x04, IFR_CB1: 0x10, IFR_CB2: 0x40}
-
-T1_MODE = ACR_T1_FREE_RUN | ACR_T1_PB7
+VIA1 = Wiring(SIXTY_HZ_PERIOD_NS, SECOND_NS, ADB_POLL_NS, orb=0x3C)
+# Ports are inputs, for a low bit 2 of port B switches the machine off.
+VIA2 = Wiring(ora=0x7F, ddrb=0)
+"""VIA1 and VIA2 as QEMU's Quadra 800 wires them."""
 
 
 class QemuVia:
-    """One VIA as QEMU has it, by default that of 7.2.
+    """One VIA as QEMU has it, by default that of 7.2 with nothing around it.
 
     >>> via = QemuVia()
     >>> via.write(T1CL, 5, 0)
@@ -65,14 +70,20 @@ class QemuVia:
     >>> [via.read(T1CL, cycle * 1277) for cycle in range(9)]  # B1: 4 where a 6522 has 5
     [5, 4, 3, 2, 1, 0, 255, 4, 3]
 
+    ``t1_acknowledges`` counts how often the guest has cleared T1's flag.
+
     Raises :class:`ValueError` for a set that lacks one of those that no model can be without.
     """
 
-    def __init__(self, deviations: Deviation = QEMU_7_2) -> None:
-        """Take the set of deviations, and reset at instant 0."""
+    def __init__(self, deviations: Deviation = QEMU_7_2, wiring: Wiring = ALONE) -> None:
+        """Take the set of deviations and what is around the VIA, and reset at instant 0."""
         if missing := ALWAYS & ~deviations:
             raise ValueError(f"{missing}: only the chip itself (no deviation at all) is without it")
         self.deviations = deviations
+        self.wiring = wiring
+        self.sixty_hz_ns = wiring.sixty_hz_ns
+        self.second_ns = wiring.second_ns
+        self.adb_ns = wiring.adb_ns
         self._arithmetic = Arithmetic(deviations)
         self._ahead = self._arithmetic.ahead
         self._modes_without_alarm = Deviation.MODES_WITHOUT_ALARM in deviations
@@ -86,6 +97,7 @@ class QemuVia:
         self._ports_keep_flags = Deviation.PORTS_KEEP_FLAGS in deviations
         self.now_ns = 0
         self.control_lines = 0
+        self.t1_acknowledges = 0
         self.t1 = Timer(IFR_T1, reloads=True)
         self.t2 = Timer(IFR_T2, reloads=False)
         self.reset()
@@ -95,18 +107,24 @@ class QemuVia:
 
         T1's next flag stays uncomputed until the first update.  T2 keeps the load it had.
         """
-        self.ora = self.orb = self.ddra = 0
-        self.ddrb = 0xFF
+        self.ora = self.wiring.ora
+        self.orb = self.wiring.orb
+        self.ddra = 0
+        self.ddrb = self.wiring.ddrb
         self.sr = self.acr = self.pcr = self.ifr = self.ier = 0
         self.irq = False
-        for timer in (self.t1, self.t2):
-            timer.latch = 0xFFFF
-            timer.next_ns = timer.alarm_ns = NEVER
+        self._stop(self.t1)
+        self._stop(self.t2)
         self.t1.load(0xFFFF, self.now_ns)
         self.t2.done = not self._flag_after_reset
-        self.t2.progress = Progress.COUNTING if self._flag_after_reset else Progress.FLAG_CLEARED
+        self.t2.progress = COUNTING if self._flag_after_reset else FLAG_CLEARED
         if self._flag_after_reset:
             self.t2.next_ns = 0
+
+    def _stop(self, timer: Timer) -> None:
+        timer.latch = 0xFFFF
+        timer.next_ns = NEVER
+        timer.alarm_ns = NEVER
 
     # ------------------------------------------------------------------ time
 
@@ -132,11 +150,25 @@ class QemuVia:
 
     def next_event(self) -> int:
         """Return the instant of the next alarm, or NEVER: until then nothing changes on its own."""
-        return min(self.t1.alarm_ns, self.t2.alarm_ns)
+        return min(self.t1.alarm_ns, self.t2.alarm_ns, self.sixty_hz_ns, self.second_ns, self.adb_ns)
 
     def _go_off(self) -> None:
-        """Do what the first alarm does."""
-        timer = self.t1 if self.t1.alarm_ns <= self.t2.alarm_ns else self.t2
+        """Do what happens first; of what falls together a timer comes first."""
+        at_ns = self.next_event()
+        if at_ns == self.t1.alarm_ns:
+            self._ring(self.t1)
+        elif at_ns == self.t2.alarm_ns:
+            self._ring(self.t2)
+        elif at_ns == self.sixty_hz_ns:
+            self.sixty_hz_ns += SIXTY_HZ_PERIOD_NS
+            self._pulse(IFR_CA1)
+        elif at_ns == self.adb_ns:
+            self._adb_answers()
+        else:
+            self.second_ns += SECOND_NS
+            self._pulse(IFR_CA2)
+
+    def _ring(self, timer: Timer) -> None:
         at_ns = timer.alarm_ns
         self._update(timer, at_ns)
         if self._ahead:
@@ -160,42 +192,49 @@ class QemuVia:
         timer.alarm_ns = timer.next_ns if self.ier & timer.flag and self._may_alarm(timer) else NEVER
 
     def _may_alarm(self, timer: Timer) -> bool:
-        through = not self._ahead and timer.progress >= Progress.FLAG_SET
-        if timer is self.t2:
-            return self._t2_fires_again or not (through or (self.acr & ACR_T2_PULSES and not self._ahead))
+        through = not self._ahead and timer.progress >= FLAG_SET
+        if timer.flag == IFR_T2:
+            if self._t2_fires_again:
+                return True
+            return not through and (self._ahead or self.acr & ACR_T2_PULSES == 0)
         if self._modes_without_alarm:
-            return self.acr & T1_MODE == ACR_T1_FREE_RUN
-        return bool(self.acr & T1_MODE) or not through
+            return self.acr & (ACR_T1_FREE_RUN | ACR_T1_PB7) == ACR_T1_FREE_RUN
+        return self.acr & (ACR_T1_FREE_RUN | ACR_T1_PB7) != 0 or not through
 
     def _time_out(self, timer: Timer) -> None:
         """Set the flag, and stop what times out once only."""
         self.ifr |= timer.flag
-        if timer is self.t2:
+        if timer.flag == IFR_T2:
             once = not self._t2_fires_again
         else:
             once = not self._modes_without_alarm and not self.acr & ACR_T1_FREE_RUN
         if self._ahead and once:
             timer.done = True
-            timer.next_ns = timer.alarm_ns = NEVER
+            timer.next_ns = NEVER
+            timer.alarm_ns = NEVER
 
     def _sync(self, timer: Timer, now_ns: int) -> None:
         """Of the one-state kind: set the flag if the counter has reloaded."""
         if not self._arithmetic.has_reloaded(timer, now_ns):
             return
-        again = self._flag_returns or (timer is self.t1 and self.acr & ACR_T1_FREE_RUN)
-        if timer.progress == Progress.COUNTING or (again and timer.progress == Progress.FLAG_CLEARED):
-            timer.progress = Progress.FLAG_SET
+        again = self._flag_returns or (timer.flag == IFR_T1 and self.acr & ACR_T1_FREE_RUN)
+        if timer.progress == COUNTING or (again and timer.progress == FLAG_CLEARED):
+            timer.progress = FLAG_SET
             self.ifr |= timer.flag
             self._update_line()
 
     def _look(self) -> None:
         """Before a read: set the flags whose time has come."""
-        for timer in (self.t1, self.t2):
-            if self.now_ns >= timer.next_ns:
-                self._update(timer, self.now_ns)
-                self._time_out(timer)
-                if not self._line_misses_read:
-                    self._update_line()
+        if self.now_ns >= self.t1.next_ns:
+            self._look_at(self.t1)
+        if self.now_ns >= self.t2.next_ns:
+            self._look_at(self.t2)
+
+    def _look_at(self, timer: Timer) -> None:
+        self._update(timer, self.now_ns)
+        self._time_out(timer)
+        if not self._line_misses_read:
+            self._update_line()
 
     def _sync_both(self) -> None:
         self._sync(self.t1, self.now_ns)
@@ -207,12 +246,19 @@ class QemuVia:
         return self._arithmetic.counter(timer, self.now_ns)
 
     def _clear(self, flags: int) -> None:
+        if flags & self.ifr & IFR_T1:
+            self.t1_acknowledges += 1
         self.ifr &= ~flags
-        for timer in (self.t1, self.t2):
-            if flags & timer.flag and timer.progress == Progress.FLAG_SET:
-                timer.progress = Progress.FLAG_CLEARED
-                if timer.spinning and self._flag_returns:
-                    timer.alarm_ns = self.now_ns + 1
+        if flags & IFR_T1:
+            self._cleared(self.t1)
+        if flags & IFR_T2:
+            self._cleared(self.t2)
+
+    def _cleared(self, timer: Timer) -> None:
+        if timer.progress == FLAG_SET:
+            timer.progress = FLAG_CLEARED
+            if timer.spinning and self._flag_returns:
+                timer.alarm_ns = self.now_ns + 1
 
     def _update_line(self) -> None:
         self.irq = self.ifr & self.ier != 0
@@ -238,10 +284,14 @@ class QemuVia:
         return self._read_rest(register)
 
     def _read_timer(self, register: int) -> int:
-        if register in (T1CL, T2CL):
-            timer = self.t1 if register == T1CL else self.t2
-            value = self._counter(timer) & 0xFF
-            self._clear(timer.flag)
+        if register == T1CL:
+            value = self._counter(self.t1) & 0xFF
+            self._clear(IFR_T1)
+            self._update_line()
+            return value
+        if register == T2CL:
+            value = self._counter(self.t2) & 0xFF
+            self._clear(IFR_T2)
             self._update_line()
             return value
         if register == T1CH:
@@ -253,7 +303,7 @@ class QemuVia:
         return self.t1.latch & 0xFF if register == T1LL else self.t1.latch >> 8
 
     def _read_rest(self, register: int) -> int:
-        if register in (ORA, ORB, ORA_NO_HANDSHAKE):
+        if register in {ORB, ORA, ORA_NO_HANDSHAKE}:
             self._acknowledge_port(register)
             return self.orb if register == ORB else self.ora
         if register == DDRB:
@@ -290,32 +340,30 @@ class QemuVia:
             self._write_rest(register, value)
 
     def _write_t1(self, register: int, value: int) -> None:
-        timer = self.t1
         if not self._ahead:
-            self._sync(timer, self.now_ns)
-        self._arithmetic.settle_latch(timer, self.now_ns)
-        if register in (T1CL, T1LL):
-            timer.latch = timer.latch & 0xFF00 | value
+            self._sync(self.t1, self.now_ns)
+        self._arithmetic.settle_latch(self.t1, self.now_ns)
+        if register in {T1CL, T1LL}:
+            self.t1.latch = self.t1.latch & 0xFF00 | value
         else:
-            timer.latch = timer.latch & 0x00FF | value << 8
+            self.t1.latch = self.t1.latch & 0x00FF | value << 8
             self._clear(IFR_T1)
             if not self._line_misses_clear:
                 self._update_line()
         if register == T1CH:
-            timer.load(timer.latch, self.now_ns)
+            self.t1.load(self.t1.latch, self.now_ns)
         if register == T1CH or self._latch_write_updates:
-            self._update(timer, self.now_ns)
+            self._update(self.t1, self.now_ns)
 
     def _write_t2_high(self, value: int) -> None:
-        timer = self.t2
-        timer.latch = timer.latch & 0x00FF | value << 8
+        self.t2.latch = self.t2.latch & 0x00FF | value << 8
         if not self._ahead:
-            self._sync(timer, self.now_ns)
+            self._sync(self.t2, self.now_ns)
         self._clear(IFR_T2)
         if not self._line_misses_clear:
             self._update_line()
-        timer.load(timer.latch, self.now_ns)
-        self._update(timer, self.now_ns)
+        self.t2.load(self.t2.latch, self.now_ns)
+        self._update(self.t2, self.now_ns)
 
     def _write_rest(self, register: int, value: int) -> None:
         if register == SR:
@@ -345,57 +393,46 @@ class QemuVia:
 
     def set_control_line(self, flag: int, high: bool) -> None:
         """Drive the control line of a flag (CA1, CA2, CB1, CB2): its edges set the flag as PCR says."""
-        if high == bool(self.control_lines & flag):
+        if (self.control_lines & flag != 0) == high:
             return
         self.control_lines ^= flag
-        wants_rising = self.pcr & RISING[flag] != 0
-        if wants_rising == high and not self.ifr & flag:
+        if self._counts_rising(flag) == high and not self.ifr & flag:
             self.ifr |= flag
             self._update_line()
-
-
-class QemuVia1(QemuVia):
-    """VIA1 of a Quadra as QEMU wires it: CA1 falls at 60.15 Hz, CA2 once a second, on grids from instant 0.
-
-    The ADB polls its devices once, 20 ms after the start: its answer, nothing, is in SR then.  Until port B
-    tells it to go on it waits.
-    """
-
-    def __init__(self, deviations: Deviation = QEMU_7_2) -> None:
-        """Take the set of deviations, and reset at instant 0."""
-        super().__init__(deviations)
-        self.sixty_hz_ns = SIXTY_HZ_PERIOD_NS
-        self.second_ns = NS_PER_S
-        self.adb_ns = ADB_POLL_NS
-
-    def reset(self) -> None:
-        """Do what the reset of any VIA does, then set the port B that the ADB and the clock chip need."""
-        super().reset()
-        self.orb = VIA1_PORT_B_AFTER_RESET
-
-    def next_event(self) -> int:
-        """Return the instant of the next alarm: until then nothing changes on its own."""
-        return min(super().next_event(), self.sixty_hz_ns, self.second_ns, self.adb_ns)
-
-    def _go_off(self) -> None:
-        at_ns = self.next_event()
-        if at_ns == super().next_event():
-            super()._go_off()
-        elif at_ns == self.sixty_hz_ns:
-            self.sixty_hz_ns += SIXTY_HZ_PERIOD_NS
-            self._pulse(IFR_CA1)
-        elif at_ns == self.adb_ns:
-            self.adb_ns = NEVER
-            self.sr = 0
-            self.orb &= ~VADB_INT
-            if not self.ifr & IFR_SR:
-                self.ifr |= IFR_SR
-                self._update_line()
-        else:
-            self.second_ns += NS_PER_S
-            self._pulse(IFR_CA2)
 
     def _pulse(self, flag: int) -> None:
         """Pull a line low and let it go.  At first it is low: the first pulse has its second edge only."""
         self.set_control_line(flag, False)
         self.set_control_line(flag, True)
+
+    def _adb_answers(self) -> None:
+        self.adb_ns = NEVER
+        self.sr = 0
+        self.orb &= ~VADB_INT
+        if not self.ifr & IFR_SR:
+            self.ifr |= IFR_SR
+            self._update_line()
+
+    def _counts_rising(self, flag: int) -> bool:
+        """Tell whether a control line's rising edge is the one that counts."""
+        if flag == IFR_CA1:
+            return self.pcr & PCR_CA1_RISING != 0
+        if flag == IFR_CA2:
+            return self.pcr & PCR_CA2_RISING != 0
+        if flag == IFR_CB1:
+            return self.pcr & PCR_CB1_RISING != 0
+        return self.pcr & PCR_CB2_RISING != 0
+
+    # ------------------------------------------------------------------ what T1 should have done
+
+    def t1_periods(self) -> int:
+        """Return how many periods of T1 have ended since it was loaded, flag or no flag."""
+        return self._arithmetic.periods(self.t1, self.now_ns)
+
+    def t1_last_period_ns(self) -> int:
+        """Return when the last of them ended."""
+        return self._arithmetic.last_period_ns(self.t1, self.now_ns)
+
+    def t1_next_period_ns(self) -> int:
+        """Return when the next one will end."""
+        return self._arithmetic.next_period_ns(self.t1, self.now_ns)

@@ -3,7 +3,7 @@
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.chips.qemu_deviations import SETS
 from guestclock.chips.qemu_timer import NS_PER_S, PHI2_HZ
-from guestclock.chips.qemu_via import QemuVia, QemuVia1
+from guestclock.chips.qemu_via import VIA1, QemuVia
 from guestclock.chips.registers import NEVER, WATCH_IRQ
 
 
@@ -78,7 +78,7 @@ def make_via(name: str) -> QemuVia | ChipVia:
     return QemuVia(SETS[name]) if SETS[name] else ChipVia()
 
 
-def make_via1(name: str) -> QemuVia1 | ChipVia:
+def make_via1(name: str) -> QemuVia | ChipVia:
     """Return a VIA of a named set, QEMU's as its Quadra wires VIA1.  Raises what :func:`make_via` does."""
     via = make_via(name)
-    return via if isinstance(via, ChipVia) else QemuVia1(via.deviations)
+    return via if isinstance(via, ChipVia) else QemuVia(via.deviations, VIA1)

@@ -20,10 +20,18 @@ Examples:
 
                                                          what emulators do by default: steps and lost ticks
 
+  guestclock run --chip qemu-7.2 --pacing virtual        QEMU's VIA: the clock steps without any help
+
   guestclock run --guest linux --phases user:0           check the guest's userland
 
   guestclock run --kernel vmlinux --initrd initrd --append console=ttyS0 --console
 """
+
+
+def _chips() -> list[str]:
+    from guestclock.chips.qemu_deviations import SETS  # noqa: PLC0415
+
+    return list(SETS)
 
 
 def run(
@@ -38,6 +46,14 @@ def run(
     adb: Annotated[
         bool, typer.Option("--adb", help="The Linux guest that looks for keyboard and mouse.")
     ] = False,
+    chip: Annotated[
+        str,
+        typer.Option(
+            help="The VIAs: chip (the 6522), or QEMU's: qemu-6.1, qemu-7.2, qemu-8.2, patch-1 to patch-9, "
+            "series-2021.",
+            autocompletion=_chips,
+        ),
+    ] = "chip",
     pacing: Annotated[str, typer.Option(help="What drives guest time: paced, virtual or host.")] = "paced",
     host: Annotated[str, typer.Option(help="The host clock: real or simulated.")] = "real",
     bus: Annotated[
@@ -67,7 +83,14 @@ def run(
     from guestclock.verdict import judge  # noqa: PLC0415
 
     plan = experiment.RunPlan(
-        pacing=pacing, host=host, bus=bus, stall=stall, seed=seed, ram_mib=ram, silence_s=watchdog
+        chip=chip,
+        pacing=pacing,
+        host=host,
+        bus=bus,
+        stall=stall,
+        seed=seed,
+        ram_mib=ram,
+        silence_s=watchdog,
     )
     if kernel is not None:
         what = boot.own(kernel, initrd, append)

@@ -13,9 +13,10 @@ from guestclock.experiments.collect import collect, named
 from guestclock.experiments.keep import keep_tables
 from guestclock.experiments.transcript import Transcript
 from guestclock.guests.stream import ConsoleStream, Text
-from guestclock.quadra.bus import EVENT_COLUMNS, PROBE_COLUMNS
+from guestclock.quadra.board import EVENT_COLUMNS
 from guestclock.quadra.cpu import CpuError
-from guestclock.quadra.machine import Quadra
+from guestclock.quadra.machine import CHIP, QEMU_BUS, Quadra, check_parts
+from guestclock.quadra.probe_port import PROBE_COLUMNS
 from guestclock.readings import EventKind, Tables
 from guestclock.timebase.host import LOOK_NS, HostClock, RealHost, SimulatedHost
 from guestclock.timebase.pacing import QUANTUM_BYTES, HostPacer, PacedPacer, Pacer, VirtualPacer
@@ -33,8 +34,13 @@ HOSTS = ("real", "simulated")
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How a machine is to be set up and paced.  ``bus`` None takes the pacing's default."""
+    """How a machine is to be set up and paced.
 
+    ``chip`` names its VIAs: ``chip``, the 6522, or a set of :mod:`guestclock.chips.qemu_deviations`.
+    ``bus`` None takes the default of the pacing and the chip.
+    """
+
+    chip: str = CHIP
     pacing: str = "paced"
     host: str = "real"
     bus: str | None = None
@@ -49,6 +55,7 @@ class RunPlan:
             raise BadInputError(f"pacing '{self.pacing}': say {', '.join(PACINGS[:-1])} or {PACINGS[-1]}")
         if self.host not in HOSTS:
             raise BadInputError(f"host '{self.host}': say {' or '.join(HOSTS)}")
+        check_parts(self.chip, self.bus_or_default)
         if self.stall is not None:
             if self.pacing == "virtual":
                 raise BadInputError(
@@ -67,7 +74,9 @@ class RunPlan:
 
     @property
     def bus_or_default(self) -> str:
-        """The bus, or the default of the pacing."""
+        """The bus, or the default of the chip and the pacing."""
+        if self.bus is None and self.chip != CHIP:
+            return QEMU_BUS
         return self.bus or ("phi2" if self.pacing == "virtual" else "fast")
 
 
@@ -197,6 +206,7 @@ def run(
         boot.image(plan.ram_mib << 20),
         ram_bytes=plan.ram_mib << 20,
         pacer=pacer,
+        chip=plan.chip,
         bus=plan.bus_or_default,
         rtc_seconds=lambda: MAC_EPOCH_S + start_s + pacer.guest_ns // NS_PER_S,
         transmitted=console.take,
@@ -242,6 +252,8 @@ def _meta(plan: RunPlan, boot: Boot, machine: Quadra, ended: str | None) -> dict
     }
     if plan.pacing == "virtual":
         del meta["host"]
+    if plan.chip != CHIP:
+        del meta["bus"]
     if ended is not None:
         meta["ended"] = ended
     return meta

@@ -127,7 +127,7 @@ def _fits(line: lines.Line) -> bool:
         return False
     match line:
         case lines.Hello():
-            return line.clock_hz > 0 and line.tick_hz > 0
+            return 0 < line.tick_hz <= line.clock_hz
         case lines.Back():
             return line.clock in CLOCKS and line.after_ns < line.before_ns
         case lines.HistogramRow():

@@ -6,24 +6,45 @@ from types import TracebackType
 from typing import Self
 
 from guestclock.chips.mac_rtc import MacRtc
+from guestclock.chips.qemu_deviations import SETS
 from guestclock.chips.registers import NEVER
 from guestclock.errors import BadInputError
+from guestclock.quadra.board import QuadraBoard
 from guestclock.quadra.bus import Bus, FastBus, Phi2Bus
 from guestclock.quadra.cpu import Cpu
 from guestclock.quadra.image import INITIAL_A7, INITIAL_SR, BootImage
 from guestclock.quadra.memory_map import IO_BASE, IO_END
+from guestclock.quadra.qemu_bus import QemuBus
 from guestclock.timebase.pacing import Pacer
 
+CHIP = "chip"
+"""The name of the VIA that is a 6522; all others are QEMU's (:mod:`guestclock.chips.qemu_deviations`)."""
+
 BUSES: dict[str, type[Bus]] = {"phi2": Phi2Bus, "fast": FastBus}
+QEMU_BUS = "none"
+"""What stands for a bus with QEMU's VIAs: an access takes no time, so there is nothing to choose."""
 
 # Everything that is neither RAM nor the I/O window: the ROM's place, expansion and NuBus slots.  It reads as
 # zero and is counted.  The last page is left out: the CPU's "never" address lies there.
 EMPTY_END = 0xFFFF_F000
 
 
+def check_parts(chip: str, bus: str) -> None:
+    """Raise :class:`BadInputError` unless there are such VIAs and they go with such a bus."""
+    if chip not in SETS:
+        raise BadInputError(f"chip '{chip}': say one of {', '.join(SETS)}")
+    if chip != CHIP and bus != QEMU_BUS:
+        raise BadInputError(
+            f"bus '{bus}': only the 6522 has a bus to choose, and chip '{chip}' is QEMU's: leave --bus out"
+        )
+    if chip == CHIP and bus not in BUSES:
+        raise BadInputError(f"bus '{bus}': say {' or '.join(BUSES)}")
+
+
 class Quadra:
     """A Quadra 800 with a boot image in its memory.
 
+    ``chip`` names the VIAs, ``bus`` how they are reached (:func:`check_parts`).
     ``transmitted(channel, byte)`` receives the serial output (the console is ``CHANNEL_A`` of the SCC);
     ``rtc_seconds()`` tells the clock chip's time in seconds since 1904.
 
@@ -39,11 +60,16 @@ class Quadra:
         bus: str,
         rtc_seconds: Callable[[], int],
         transmitted: Callable[[int, int], None],
+        chip: str = CHIP,
     ) -> None:
         """Put the image into memory; nothing runs yet."""
-        if bus not in BUSES:
-            raise BadInputError(f"bus '{bus}': say {' or '.join(BUSES)}")
-        self.bus = BUSES[bus](pacer, MacRtc(rtc_seconds), transmitted)
+        check_parts(chip, bus)
+        rtc = MacRtc(rtc_seconds)
+        self.bus: QuadraBoard = (
+            BUSES[bus](pacer, rtc, transmitted)
+            if chip == CHIP
+            else QemuBus(SETS[chip], pacer, rtc, transmitted)
+        )
         self.cpu = Cpu(self.bus)
         self.memory = mmap.mmap(-1, ram_bytes)
         self.powered_off = False
