@@ -14,6 +14,7 @@ from guestclock.errors import BadInputError, UnavailableError
 from guestclock.experiments import kvm_linux, kvm_linux_document
 from guestclock.experiments.kvm_linux import GuestFailedError, LinuxGuest, LinuxPlan
 from guestclock.kvm import microvm
+from guestclock.qemu.binary import Binary
 from guestclock.qemu.process import Piece
 from guestclock.report.clock_table import show_linux
 
@@ -63,7 +64,7 @@ def pieces(lines: list[str], step_ns: int = 10**9) -> Iterator[Piece]:
 
 
 def told(lines: list[str], accelerator: str = "tcg") -> LinuxGuest:
-    found = LinuxGuest(accelerator, "asked for", "QEMU emulator version 7.2")
+    found = LinuxGuest(accelerator, "asked for", "QEMU 7.2")
     shares: list[float] = []
     kvm_linux.listen(found, pieces(lines), lambda _what, share: shares.append(share))
     assert all(0 <= share <= 1 for share in shares)
@@ -194,7 +195,7 @@ def test_what_no_guest_can_be_given_is_refused(tmp_path: Path, arguments: dict[s
 def test_the_command_says_how_to_build_the_guest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     app = typer.Typer()
     app.command()(command.kvm)
-    monkeypatch.setattr("guestclock.qemu.process.find", lambda *_: "qemu")
+    monkeypatch.setattr(kvm_linux, "open_binary", lambda *_, **__: Binary("qemu", "7.2"))
     monkeypatch.setattr("guestclock.linux.x86.BOOT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = CliRunner().invoke(app, ["--linux", "--accel", "tcg"])

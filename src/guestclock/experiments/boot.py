@@ -1,6 +1,6 @@
 """What to boot: a bundled guest, or the user's own kernel."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,6 +25,11 @@ class Boot:
     kernel: Path
     initrd: Path | None
     command_line: str
+
+    def without_probe(self) -> "Boot":
+        """Return the same for a machine that has no probe port."""
+        words = [word for word in self.command_line.split() if word != PROBE_WORD]
+        return replace(self, command_line=" ".join(words))
 
     def image(self, ram_bytes: int) -> BootImage:
         """Return what to put into a memory of that size."""

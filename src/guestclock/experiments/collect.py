@@ -81,7 +81,20 @@ def collect(
             phase=int(phases.places(row.id)),
             **{column: getattr(row, column) for column in _HISTOGRAM_COLUMNS},
         )
-    return builder.freeze(meta)
+    return builder.freeze(meta | _cpu_ticks(transcript, phases))
+
+
+def _cpu_ticks(transcript: Transcript, phases: "_Phases") -> dict[str, Any]:
+    """Return the guest's own accounting of its phases, as ``meta`` has it."""
+    if not transcript.cpu:
+        return {}
+    return {
+        "cpu_ticks": {
+            phases.names[int(phases.places(line.id))]: {"user": line.user_ticks, "system": line.system_ticks}
+            for line in transcript.cpu
+            if line.id in phases.numbers
+        }
+    }
 
 
 def _complete(transcript: Transcript, meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,13 +231,17 @@ def _price(looks: Table, phases: _Phases, column: str) -> None:
 
 def _machine_events(events: Table, transcript: Transcript, phases: _Phases, source: int) -> Table:
     """Return the machine's events up to the guest's goodbye: what it leaves undone after that is no loss."""
-    if transcript.bye and transcript.bye.guest_ns != UNKNOWN:
-        events = events[events["guest_ns"] <= transcript.bye.guest_ns]
+    for column in ("guest_ns", "host_ns"):
+        if transcript.bye and getattr(transcript.bye, column) != UNKNOWN:
+            known = events[column] != UNKNOWN
+            events = events[~known | (events[column] <= getattr(transcript.bye, column))]
     rows = blank(EVENTS, len(events))
     for column in events.dtype.names or ():
         rows[column] = events[column]
     rows["source"] = source
-    rows["phase"] = phases.places_at("guest_ns", rows["guest_ns"])
+    # An emulator's trace knows the host's time only.
+    known = "guest_ns" if np.any(rows["guest_ns"] != UNKNOWN) else "host_ns"
+    rows["phase"] = phases.places_at(known, rows[known])
     return rows
 
 

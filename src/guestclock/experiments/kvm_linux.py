@@ -10,7 +10,8 @@ from guestclock.guests import x86_lines
 from guestclock.guests.lines import Damaged
 from guestclock.kvm import microvm
 from guestclock.linux.x86 import find_x86_guest
-from guestclock.qemu import process, x86_linux
+from guestclock.qemu import x86_linux
+from guestclock.qemu.binary import open_binary
 from guestclock.qemu.process import Piece, Qemu
 from guestclock.readings import Tables, TablesBuilder
 from guestclock.readloops import WarpResult
@@ -93,12 +94,12 @@ def run(plan: LinuxPlan, progress: Progress = lambda _what, _share: None) -> Lin
         BadInputError: the guest is not built.
         GuestFailedError: the guest died or fell silent.
     """
-    program = process.find(x86_linux.PROGRAM, x86_linux.PACKAGE)
+    binary = open_binary(x86_linux.PROGRAM, package=x86_linux.PACKAGE)
     image = find_x86_guest(plan.cache_dir)
     accelerator, why = choose_accelerator(plan)
-    found = LinuxGuest(accelerator, why, process.version(program))
+    found = LinuxGuest(accelerator, why, f"QEMU {binary.version}")
     command = x86_linux.command(
-        program, image.kernel, image.initrd, accelerator=accelerator, cpus=plan.cpus, orders=plan.orders()
+        binary.path, image.kernel, image.initrd, accelerator=accelerator, cpus=plan.cpus, orders=plan.orders()
     )
     progress(f"booting Linux ({accelerator})", 0.0)
     with Qemu(command, plan.silence_s) as qemu:

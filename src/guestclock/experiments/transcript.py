@@ -51,6 +51,7 @@ class Transcript:
     stamps: list[tuple[lines.Stamp, Arrival]] = field(default_factory=list)
     backs: list[tuple[lines.Back, Arrival]] = field(default_factory=list)
     histogram: list[lines.HistogramRow] = field(default_factory=list)
+    cpu: list[lines.Cpu] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     bye: Arrival | None = None
     _backs_ended: int = 0
@@ -100,6 +101,8 @@ class Transcript:
                 self._backs_now = 0
             case lines.HistogramRow():
                 self.histogram.append(line)
+            case lines.Cpu():
+                self.cpu.append(line)
             case lines.Check(ok=False):
                 self._remark(EventKind.CHECK_FAILED, f"check {line.name} gave {line.value}", at)
             case lines.Refused():

@@ -73,6 +73,15 @@ class HistogramRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Cpu:
+    """Ticks of a phase that found the measuring program at work, in user mode or in the kernel."""
+
+    id: int
+    user_ticks: int
+    system_ticks: int
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """A phase has ended; ``mono_ns`` is its length, ``backs`` counts all backward steps of both clocks."""
 
@@ -127,7 +136,7 @@ class Damaged:
     text: str
 
 
-Line = Hello | Phase | Stamp | Back | HistogramRow | Done | Echo | Check | Refused | Fault | Bye
+Line = Hello | Phase | Stamp | Back | HistogramRow | Cpu | Done | Echo | Check | Refused | Fault | Bye
 
 KINDS: dict[str, type[Line]] = {
     "hello": Hello,
@@ -135,6 +144,7 @@ KINDS: dict[str, type[Line]] = {
     "stamp": Stamp,
     "back": Back,
     "hist": HistogramRow,
+    "cpu": Cpu,
     "done": Done,
     "echo": Echo,
     "check": Check,

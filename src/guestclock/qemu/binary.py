@@ -53,11 +53,11 @@ class Binary:
             )
 
 
-def open_binary(path: str = M68K, answer_s: float = ANSWER_S) -> Binary:
+def open_binary(path: str = M68K, answer_s: float = ANSWER_S, package: str = M68K_PACKAGE) -> Binary:
     """Find a QEMU by path or by name in PATH, and have it tell its version.
 
     Raises:
-        UnavailableError: the program is not installed, or does not answer.
+        UnavailableError: the program is not installed (Debian's ``package`` brings it), or does not answer.
         BadInputError: the file does not exist, cannot be executed, or is not QEMU.
     """
     found = shutil.which(path)
@@ -66,7 +66,7 @@ def open_binary(path: str = M68K, answer_s: float = ANSWER_S) -> Binary:
             raise BadInputError(f"{path} cannot be executed: give a QEMU binary")
         if os.path.dirname(path):
             raise BadInputError(f"{path} does not exist: give the path of a QEMU binary")
-        raise UnavailableError(f"{path} is missing: apt-get install --no-install-recommends {M68K_PACKAGE}")
+        raise UnavailableError(f"{path} is missing: apt-get install --no-install-recommends {package}")
     said = ask(found, ["--version"], answer_s)
     first = said.splitlines()[0].strip() if said.strip() else ""
     if not first.startswith(_VERSION):

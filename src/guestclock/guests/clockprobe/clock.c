@@ -93,15 +93,16 @@ u32 clock_ticks(void)
 }
 
 /* via1_irq, then mac_timer_handler: the flag is cleared before the tick is counted. */
-void clock_interrupt(void)
+int clock_interrupt(void)
 {
     if (!(*via1(IFR) & *via1(IER) & VIA_T1))
-        return;
+        return 0;
     *via1(IFR) = VIA_T1;
     cycles_total += TICK_CYCLES;
     cycles_pending = 0;
     ticks++;
     timekeeper_advance();
+    return 1;
 }
 
 /* The counter's high byte alone tells the time that passes here: it rises only where the counter reloads. */

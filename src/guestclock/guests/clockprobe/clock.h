@@ -6,7 +6,7 @@
 #include "types.h"
 
 void clock_start(u32 level);
-void clock_interrupt(void); /* VIA1 interrupts: counts a tick if its timer caused it */
+int clock_interrupt(void); /* VIA1 interrupts: counts a tick, and returns 1, if its timer caused it */
 u32 clock_ticks(void);
 void clock_monotonic(struct time32 *nanoseconds);
 void clock_time_of_day(struct time32 *microseconds);

@@ -24,7 +24,11 @@ _start:
 	.text
 interrupt:
 	movem.l	%d0-%d1/%a0-%a1, -(%sp)
+	clr.l	%d0
+	move.w	16(%sp), %d0		| the status register before
+	move.l	%d0, -(%sp)
 	jsr	handle_interrupt
+	addq.l	#4, %sp
 	movem.l	(%sp)+, %d0-%d1/%a0-%a1
 	rte
 

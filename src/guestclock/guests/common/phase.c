@@ -122,17 +122,30 @@ void phase_begin(struct phase *phase, const char *name, u32 amount, u32 seconds)
     phase->end_ns = phase->begin_ns + seconds * NS_PER_S;
     phase->stamp_due_ns = phase->begin_ns + NS_PER_S;
     phase_stamp(phase);
+    sys_cpu_ticks(&phase->used);
+}
+
+static void report_cpu(const struct phase *phase, const struct cpu_ticks *used)
+{
+    line_begin("cpu");
+    line_number("id", phase->id);
+    line_number("user_ticks", used->user - phase->used.user);
+    line_number("system_ticks", used->system - phase->used.system);
+    line_end();
 }
 
 void phase_end(struct phase *phase)
 {
+    struct cpu_ticks used;
     struct look look;
 
+    sys_cpu_ticks(&used);
     phase_look(phase, &look);
     phase->stamp_due_ns = phase->now_ns;
     phase_report(phase, &look);
     histogram_report(&phase->steps[MONO], phase->id, clock_names[MONO]);
     histogram_report(&phase->steps[REAL], phase->id, clock_names[REAL]);
+    report_cpu(phase, &used);
     line_begin("done");
     line_number("id", phase->id);
     line_word("name", phase->name);

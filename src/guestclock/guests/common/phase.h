@@ -31,6 +31,7 @@ struct phase {
     u32 backs_told;
     struct back back[BACKS_TOLD];
     struct histogram steps[CLOCKS];
+    struct cpu_ticks used; /* when it began */
 };
 
 /* One look at both clocks, committed to the probe port. */

@@ -64,6 +64,19 @@ static inline s32 sys_write(const char *text, u32 length)
 /* times(2) gives jiffies, which start five minutes before they wrap (INITIAL_JIFFIES). */
 #define TIMES_AT_START (-300 * 100)
 
+/* struct tms: ticks that found this process at work, and its children. */
+struct cpu_ticks {
+    s32 user;
+    s32 system;
+    s32 children_user;
+    s32 children_system;
+};
+
+static inline void sys_cpu_ticks(struct cpu_ticks *used)
+{
+    trap3(NR_TIMES, (u32)used, 0, 0);
+}
+
 static inline u32 sys_ticks(void)
 {
     return (u32)trap3(NR_TIMES, 0, 0, 0) - (u32)TIMES_AT_START;
