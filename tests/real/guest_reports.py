@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from guestclock.guests.lines import Back, Bye, Check, Done, Hello, HistogramRow, Line, Phase, Stamp
+from guestclock.guests.lines import Back, Bye, Check, Cpu, Done, Hello, HistogramRow, Line, Phase, Stamp
 from guestclock.guests.stream import ConsoleStream
 
 BACKS_TOLD = 20
@@ -16,6 +16,7 @@ class PhaseReport:
     stamps: list[Stamp] = field(default_factory=list)
     backs: list[Back] = field(default_factory=list)
     rows: list[HistogramRow] = field(default_factory=list)
+    cpu: list[Cpu] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     others: list[Line] = field(default_factory=list)
     ended: Done | None = None
@@ -47,6 +48,8 @@ def read_report(console: bytes) -> tuple[Hello, list[PhaseReport]]:
                 phases[-1].backs.append(line)
             case HistogramRow():
                 phases[-1].rows.append(line)
+            case Cpu():
+                phases[-1].cpu.append(line)
             case Check():
                 phases[-1].checks.append(line)
             case Done():
@@ -70,6 +73,10 @@ def check_phase(report: PhaseReport) -> None:
     assert sum(stamp.calls for stamp in report.stamps) == done.calls
     ticks = [stamp.ticks for stamp in report.stamps] + [done.ticks]
     assert ticks == sorted(ticks)
+
+    (cpu,) = report.cpu
+    assert min(cpu.user_ticks, cpu.system_ticks) >= 0
+    assert cpu.user_ticks + cpu.system_ticks <= ticks[-1] - ticks[0] + 1
 
     for row in report.rows:
         assert row.count > 0

@@ -13,6 +13,7 @@ from guestclock import __version__
 from guestclock.cli import (
     build_guest,
     capture,
+    compare,
     conform,
     doctor,
     explain,
@@ -55,6 +56,7 @@ def _add(command: Any, examples: str, name: str | None = None) -> None:
 
 
 _add(run.run, run.EXAMPLES)
+_add(compare.compare, compare.EXAMPLES)
 _add(build_guest.build_guest, build_guest.EXAMPLES, "build-guest")
 _add(kvm.kvm, kvm.EXAMPLES)
 _add(doctor.doctor, doctor.EXAMPLES)

@@ -10,7 +10,7 @@ from guestclock.chips.z8530 import CHANNEL_A
 from guestclock.errors import BadInputError
 from guestclock.experiments.boot import Boot
 from guestclock.experiments.collect import collect, named
-from guestclock.experiments.keep import keep_tables
+from guestclock.experiments.keep import keep_bytes, keep_tables
 from guestclock.experiments.transcript import Transcript
 from guestclock.guests.stream import ConsoleStream, Text
 from guestclock.quadra.board import EVENT_COLUMNS
@@ -100,10 +100,7 @@ class Run:
     def save(self, directory: Path) -> None:
         """Write ``tables.npz`` and ``console.log`` into ``directory``, made if need be."""
         keep_tables(self.tables, directory)
-        try:
-            (directory / "console.log").write_bytes(self.console)
-        except OSError as error:
-            raise BadInputError(f"{directory}: cannot be written: {error.strerror}") from error
+        keep_bytes(self.console, directory / "console.log")
 
 
 @dataclass

@@ -10,6 +10,7 @@ from guestclock.errors import UnavailableError
 
 _CHUNK = 65536
 _POLL_S = 0.01
+_ENDED = "QEMU ended while it was spoken to over QMP"
 
 
 def arguments(path: Path) -> list[str]:
@@ -27,9 +28,17 @@ class Qmp:
     def __init__(self, path: Path, answer_s: float = 30.0) -> None:
         self._path, self._answer_s = path, answer_s
         self._pending = b""
-        self._socket = socket.socket(socket.AF_UNIX)
 
     def __enter__(self) -> "Qmp":
+        self._socket = socket.socket(socket.AF_UNIX)
+        try:
+            self._connect()
+        except BaseException:
+            self._socket.close()
+            raise
+        return self
+
+    def _connect(self) -> None:
         self._socket.settimeout(self._answer_s)
         deadline = time.monotonic() + self._answer_s
         while True:
@@ -42,7 +51,6 @@ class Qmp:
                 time.sleep(_POLL_S)
         self._message()  # its greeting
         self.command("qmp_capabilities")
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
@@ -52,7 +60,10 @@ class Qmp:
         said: dict[str, Any] = {"execute": name}
         if arguments:
             said["arguments"] = {key.replace("_", "-"): value for key, value in arguments.items()}
-        self._socket.sendall(json.dumps(said).encode() + b"\n")
+        try:
+            self._socket.sendall(json.dumps(said).encode() + b"\n")
+        except ConnectionError:
+            raise UnavailableError(_ENDED) from None
         while "return" not in (answer := self._message()):
             if "error" in answer:
                 raise UnavailableError(f"QEMU refuses {name}: {answer['error'].get('desc')}")
@@ -76,8 +87,10 @@ class Qmp:
                 data = self._socket.recv(_CHUNK)
             except TimeoutError:
                 raise UnavailableError(f"QEMU does not answer over QMP in {self._answer_s:g} s") from None
+            except ConnectionError:
+                data = b""
             if not data:
-                raise UnavailableError("QEMU ended while it was spoken to over QMP")
+                raise UnavailableError(_ENDED)
             self._pending += data
         line, _, self._pending = self._pending.partition(b"\n")
         message: dict[str, Any] = json.loads(line)

@@ -1,0 +1,186 @@
+"""Which machines are compared: the rows that options ask for, and those that tell the story when none do."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from guestclock.errors import BadInputError
+from guestclock.experiments.boot import Boot, bundled
+from guestclock.experiments.compare.emulator import Emulator
+from guestclock.experiments.compare.events import SAVEVM, SIGSTOP, Event
+from guestclock.experiments.run import RunPlan
+from guestclock.guests.orders import CLOCKPROBE, Phase
+from guestclock.linux.cache import PLAIN
+from guestclock.qemu.binary import Binary
+
+CHIP = "chip"
+STORY_STALL = "every=50ms,for=35ms"
+STORY = (
+    (CHIP, "paced", None),
+    (CHIP, "virtual", None),
+    (CHIP, "host", None),
+    ("qemu-7.2", "host", None),
+    ("series-2021", "host", None),
+    ("qemu-7.2", "paced", None),
+    (CHIP, "paced", STORY_STALL),
+    (CHIP, "host", STORY_STALL),
+)
+"""Chip set, pacing and stalls of the rows that are measured when nothing is asked for."""
+
+LEVELS = (6, 1)
+"""Where VIA1 may interrupt: as Linux has it on a Quadra, and as on most other Macintoshes."""
+
+Machine = RunPlan | Emulator
+
+
+@dataclass(frozen=True)
+class Row:
+    """One machine under one set of circumstances.
+
+    ``words`` are what tells it from other rows, by what they are about; ``why_not``: it cannot do what was
+    asked, and is told but not run.
+    """
+
+    machine: Machine
+    boot: Boot
+    words: dict[str, str]
+    load: int = 0
+    event: Event | None = None
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What options ask for; each tuple is one dimension of the table."""
+
+    phases: tuple[Phase, ...]
+    guest: str = CLOCKPROBE
+    variants: tuple[str, ...] = (PLAIN,)
+    chips: tuple[str, ...] = ()
+    pacings: tuple[str, ...] = ()
+    binaries: tuple[Binary, ...] = ()
+    icounts: tuple[int, ...] = ()
+    levels: tuple[int, ...] = ()
+    loads: tuple[int, ...] = (0,)
+    stalls: tuple[str | None, ...] = (None,)
+    event: Event | None = None
+    plan: RunPlan = field(default_factory=RunPlan)
+    """What all our machines have in common: the host, the bus, the seed, the memory."""
+
+    def __post_init__(self) -> None:
+        """Check what goes together."""
+        if self.levels and self.guest != CLOCKPROBE:
+            raise BadInputError(f"--level: {self.guest} chooses its interrupt level itself; clockprobe obeys")
+        for level in self.levels:
+            if level not in LEVELS:
+                raise BadInputError(f"--level {level}: VIA1 interrupts at level 1 or 6")
+        if self.icounts and not self.binaries:
+            raise BadInputError("--icount is for QEMU: give --qemu PATH too")
+        if self.event is not None and any(self.stalls):
+            raise BadInputError("--event and --stall: one at a time, or nobody could tell what did what")
+        if self.guest == CLOCKPROBE and self.variants != (PLAIN,):
+            raise BadInputError("--variant: clockprobe has one kernel; say --guest linux")
+
+    @property
+    def is_story(self) -> bool:
+        """Whether nothing was said of machines and circumstances."""
+        asked = (self.chips, self.pacings, self.binaries, self.levels, any(self.stalls), self.event)
+        return not any(asked) and self.variants == (PLAIN,)
+
+
+def rows(wanted: Wanted) -> list[Row]:
+    """Return the rows, ours first; in each, the first of every option comes first."""
+    machines = _story(wanted.plan) if wanted.is_story else _asked(wanted)
+    return [
+        Row(
+            machine=machine,
+            boot=_boot(wanted, variant, level),
+            words=words
+            | _word("kernel", variant, wanted.variants)
+            | _word("level", f"level {level}", wanted.levels)
+            | _word("load", f"load {load}" if load else "no load", wanted.loads),
+            load=load,
+            event=wanted.event,
+            why_not=None if wanted.event is None else _why_not(machine, wanted.event),
+        )
+        for load, (machine, words), variant, level in product(
+            wanted.loads, machines, wanted.variants, wanted.levels or (None,)
+        )
+    ]
+
+
+def name(row: Row) -> str:
+    """Return what a row is called."""
+    return ", ".join(row.words.values())
+
+
+def _boot(wanted: Wanted, variant: str, level: int | None) -> Boot:
+    append = "" if level is None else f"level={level}"
+    return bundled(wanted.guest, wanted.phases, append, variant)
+
+
+def _word(about: str, word: str, values: Sequence[Any]) -> dict[str, str]:
+    """Return the word, where there is anything else that it could be."""
+    return {about: word} if len(values) > 1 else {}
+
+
+def _story(plan: RunPlan) -> list[tuple[Machine, dict[str, str]]]:
+    return [_ours(plan, *row, stalls=("", "")) for row in STORY]
+
+
+def _asked(wanted: Wanted) -> list[tuple[Machine, dict[str, str]]]:
+    ours = [
+        _ours(wanted.plan, chip, pacing, stall, stalls=wanted.stalls)
+        for chip, pacing, stall in product(
+            wanted.chips or (CHIP,), wanted.pacings or ("paced",), wanted.stalls
+        )
+    ]
+    theirs = [
+        _emulator(wanted, binary, icount, stall)
+        for binary, (icount, stall) in product(wanted.binaries, _times(wanted))
+    ]
+    return [*ours, *theirs]
+
+
+def _times(wanted: Wanted) -> Iterable[tuple[int | None, str | None]]:
+    """Return the kinds of time that a QEMU runs in; under icount nothing of the host matters."""
+    yield from ((None, stall) for stall in wanted.stalls)
+    if wanted.event is None:
+        yield from ((shift, None) for shift in wanted.icounts)
+
+
+def _ours(
+    plan: RunPlan, chip: str, pacing: str, stall: str | None, *, stalls: Sequence[Any]
+) -> tuple[Machine, dict[str, str]]:
+    words = {"machine": chip, "pacing": pacing} | _stalled(stall, stalls)
+    return replace(plan, pacing=pacing, stall=stall), words
+
+
+def _emulator(
+    wanted: Wanted, binary: Binary, icount: int | None, stall: str | None
+) -> tuple[Machine, dict[str, str]]:
+    version = binary.version.split(" ")[0]
+    alike = [other for other in wanted.binaries if other.version.split(" ")[0] == version]
+    words = {"machine": f"QEMU {version}" if len(alike) == 1 else f"QEMU {version} ({binary.path})"}
+    if icount is not None:
+        words["time"] = f"icount {icount}"
+    plan = wanted.plan
+    machine = Emulator(binary, icount, stall, plan.seed, plan.ram_mib, plan.silence_s)
+    return machine, words | _stalled(stall, wanted.stalls)
+
+
+def _stalled(stall: str | None, stalls: Sequence[Any]) -> dict[str, str]:
+    return {"stall": f"stalls {stall}"} if stall is not None and stalls else {}
+
+
+def _why_not(machine: Machine, event: Event) -> str | None:
+    if isinstance(machine, Emulator):
+        return None
+    if event.kind == SAVEVM:
+        return "our machine keeps no snapshots yet"
+    if machine.pacing == "virtual":
+        return "virtual time knows no host"
+    if machine.host == "simulated" and event.kind == SIGSTOP:
+        return "a simulated host sends no signals"
+    return None
