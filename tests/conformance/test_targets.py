@@ -12,13 +12,13 @@ import pytest
 
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.conformance import generated, library, runner
-from guestclock.conformance.opening import open_target
 from guestclock.conformance.program_target import BROKEN_IN_A_ROW, ProgramTarget
 from guestclock.conformance.runner import Outcome
 from guestclock.conformance.targets import OurChip, PythonTarget, offered
 from guestclock.conformance.text_format import read_text
 from guestclock.conformance.vector import OPTIONAL, Vector
 from guestclock.errors import BadInputError, UnavailableError
+from guestclock.experiments.conform_targets import open_target
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "conform_c"
 VECTORS = library.packaged()

@@ -26,19 +26,23 @@ from guestclock.chips.registers import (
     T2CL,
 )
 from guestclock.qemu.steps import (
+    ANSWERING,
     HANDLER_INSTRUCTIONS,
     MASKED,
     PREFIX_INSTRUCTIONS,
     UNMASKED,
+    VIA1_BASE,
     Kind,
     Outcome,
     Step,
+    encode,
 )
 
 TIMER_REGISTERS = (T1CL, T1CH, T1LL, T1LH, T2CL, T2CH, ACR, IFR, IER)
 # Port B is read but not written: writes of it drive the clock chip and the ADB.
 READS = (*TIMER_REGISTERS * 3, IFR, IFR, IFR, PCR, SR, ORA, ORA_NO_HANDSHAKE, DDRA, ORB, DDRB)
 WRITES = (*TIMER_REGISTERS * 3, PCR, SR, ORA, ORA_NO_HANDSHAKE, DDRA)
+LOG_BYTES = 8
 ACR_VALUES = (0, 0x20, 0x40, 0x40, 0x40, 0x60, 0x80, 0xC0)
 IER_VALUES = (0x20, 0x40, 0x60, 0x7F, 0xA0, 0xC0, 0xE0, 0xC0, 0xE0, 0x83, 0x81, 0x82, 0x87, 0x03)
 
@@ -65,12 +69,14 @@ def random_steps(rng: random.Random, count: int, longest_loops: int) -> Iterator
     """Yield accesses, half of them reads, after waits of log-uniform length."""
     for _ in range(count):
         loops = log_uniform(rng, longest_loops)
-        kind = rng.choices([Kind.READ, Kind.WRITE, Kind.SET_STATUS], [55, 35, 10])[0]
+        kind = rng.choices(list(Kind), [50, 35, 10, 5])[0]
         if kind == Kind.READ:
             yield Step(kind, rng.choice(READS), 0, loops)
         elif kind == Kind.WRITE:
             register = rng.choice(WRITES)
             yield Step(kind, register, value_for(rng, register), loops)
+        elif kind == Kind.PROBE:
+            yield Step(kind, 0, UNMASKED, loops)
         else:
             yield Step(kind, 0, rng.choice([UNMASKED, UNMASKED, MASKED]), loops)
 
@@ -81,6 +87,7 @@ class Prediction:
 
     via: QemuVia
     shift: int
+    log_start: int = 0
     instructions: int = PREFIX_INSTRUCTIONS
     open: bool = False
     reads: bytearray = field(default_factory=bytearray)
@@ -98,7 +105,13 @@ class Prediction:
             self.via.write_here(step.register, step.value)
         else:
             self.open = step.value == UNMASKED
-        self._execute(step, step.before + 1, step.after, through=False)
+        first, rest = step.before + 1, step.after
+        if step.kind == Kind.PROBE:
+            self._execute(step, first, 1, through=False)
+            self.open = False
+            self.reads.append(self.log_start + LOG_BYTES * len(self.interruptions) & 0xFF)
+            first, rest = first + 1, rest - 1
+        self._execute(step, first, rest, through=False)
 
     def _execute(self, step: Step, first: int, count: int, *, through: bool) -> None:
         """Execute ``count`` instructions, interrupted before any (``through``: behind the last too)."""
@@ -128,11 +141,11 @@ class Prediction:
 
     @property
     def outcome(self) -> Outcome:
-        return Outcome(bytes(self.reads), tuple(self.interruptions))
+        return Outcome(bytes(self.reads), tuple(self.interruptions), self.log_start)
 
 
 def predict(via: QemuVia, steps: list[Step], shift: int) -> Outcome:
-    prediction = Prediction(via, shift)
+    prediction = Prediction(via, shift, encode(steps, VIA1_BASE)[2])
     for step in steps:
         prediction.perform(step)
     return prediction.outcome
@@ -140,7 +153,7 @@ def predict(via: QemuVia, steps: list[Step], shift: int) -> Outcome:
 
 def first_difference(steps: list[Step], found: Outcome, expected: Outcome) -> str | None:
     """Say where what was found first departs from what was expected."""
-    where = [number for number, step in enumerate(steps) if step.kind == Kind.READ]
+    where = [number for number, step in enumerate(steps) if step.kind in ANSWERING]
     for number, value, right in zip(where, found.reads, expected.reads, strict=True):
         if value != right:
             return f"step {number} ({steps[number]}) read {value:#04x}, the model {right:#04x}"

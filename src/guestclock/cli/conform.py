@@ -20,6 +20,8 @@ Examples:
 
   guestclock conform --target 'exec:./via_adapter'      a program (docs/conformance.md)
 
+  guestclock conform --target qemu                      the Quadra of an installed QEMU (qemu:PATH another)
+
   guestclock conform --target mychip:Via --feature t1   a Python object, one feature
 
   guestclock conform --target 'exec:./via_adapter' --explain t1.flags-once.one-shot
@@ -54,7 +56,7 @@ def conform(
     ] = None,
     *,
     target: Annotated[
-        str, typer.Option(help="model, model:stepwise, exec:COMMAND or MODULE:FACTORY.")
+        str, typer.Option(help="model[:NAME], qemu[:PATH][,via=2], exec:COMMAND or MODULE:FACTORY.")
     ] = "model",
     variant: Annotated[Variant, typer.Option(help="The chip that the target is.")] = Variant.NMOS,
     feature: Annotated[
@@ -71,7 +73,7 @@ def conform(
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds that a target may be silent.")] = 5.0,
 ) -> None:
     """Put a 6522, ours or any emulator's, to what real ones do."""
-    from guestclock.conformance.opening import open_target  # noqa: PLC0415 (imports wait for the command)
+    from guestclock.experiments.conform_targets import open_target  # noqa: PLC0415 (imports wait for the command)
 
     chosen = _choose(vectors or [], feature or [], generated, seed, explain or (vcd[1] if vcd else None))
     if vcd:
@@ -82,7 +84,7 @@ def conform(
         results = _run(chosen, opened, variant)
     finally:
         opened.close()
-    raise typer.Exit(_tell(results, target, variant, output, explained=explain is not None))
+    raise typer.Exit(_tell(results, opened, variant, output, explained=explain is not None))
 
 
 def _choose(
@@ -119,17 +121,21 @@ def _run(chosen: "Sequence[Vector]", target: "Target", variant: Variant) -> "lis
     return results
 
 
-def _tell(results: "list[Result]", target: str, variant: Variant, output: Format, explained: bool) -> int:
+def _tell(
+    results: "list[Result]", target: "Target", variant: Variant, output: Format, explained: bool
+) -> int:
     """Print the results; return the exit status."""
     from json import dumps  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
 
     from guestclock.conformance.document import as_document, explanation  # noqa: PLC0415
+    from guestclock.conformance.qemu_causes import diagnose  # noqa: PLC0415
     from guestclock.report import conformance as report  # noqa: PLC0415
 
-    document = as_document(results, target, variant.value)
-    shown: dict[str, Any] = explanation(results[0], variant.value) if explained else document
+    diagnosis = diagnose(results) if target.is_qemus else None
+    document = as_document(results, target.name, variant.value, diagnosis)
+    shown: dict[str, Any] = explanation(results[0], variant.value, diagnosis) if explained else document
     if output is Format.JSON:
         typer.echo(dumps(shown, indent=2, ensure_ascii=False))
     elif output is Format.TAP:

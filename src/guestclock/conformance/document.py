@@ -1,11 +1,14 @@
 """Results as one JSON-ready object, from which every report is made."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from guestclock.chips.qemu_deviations import MEANINGS, Deviation
 from guestclock.chips.registers import REGISTER_NAMES
 from guestclock.conformance.facts import FACTS
+from guestclock.conformance.qemu_causes import Causes, Diagnosis
 from guestclock.conformance.runner import (
     BAD,
     Outcome,
@@ -35,9 +38,11 @@ NEIGHBOURS = 3
 """So many steps before and after a difference are shown with it."""
 
 
-def as_document(results: Sequence[Result], target: str, variant: str) -> dict[str, Any]:
-    """Return what the vectors showed of the target."""
-    return {
+def as_document(
+    results: Sequence[Result], target: str, variant: str, diagnosis: Diagnosis | None = None
+) -> dict[str, Any]:
+    """Return what the vectors showed of the target, and for a QEMU why."""
+    found: dict[str, Any] = {
         "schema": "guestclock.conformance",
         "schema_version": 1,
         "target": target,
@@ -47,6 +52,47 @@ def as_document(results: Sequence[Result], target: str, variant: str) -> dict[st
         "features": [_feature(feature, results) for feature in FEATURES if _of(feature, results)],
         "total": _counts(results),
         "vectors": [_vector(result) for result in results],
+    }
+    return found if diagnosis is None else found | _diagnosed(found["vectors"], diagnosis)
+
+
+def _diagnosed(vectors: Sequence[dict[str, Any]], diagnosis: Diagnosis) -> dict[str, Any]:
+    """Add the causes to the vectors that failed; return what there is to say of all."""
+    failed = [vector for vector in vectors if vector["name"] in diagnosis.causes]
+    for vector in failed:
+        vector["deviations"] = _alternatives(diagnosis.causes[vector["name"]])
+    return {
+        "behaves_as": {
+            "sets": list(diagnosis.sets),
+            "vectors": diagnosis.asked,
+            "agreeing": diagnosis.agreeing,
+        },
+        "deviations": [row for member in MEANINGS if (row := _deviation(member, failed))["vectors"]],
+        "unexplained": [vector["name"] for vector in failed if not vector["deviations"]],
+    }
+
+
+def _alternatives(causes: Causes) -> list[list[dict[str, str]]]:
+    return [
+        [{"name": str(member.name), "number": MEANINGS[member][0]} for member in alternative]
+        for alternative in causes
+    ]
+
+
+def _deviation(member: Deviation, failed: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    number, meaning = MEANINGS[member]
+    named = [
+        vector
+        for vector in failed
+        if any(member.name == each["name"] for some in vector["deviations"] for each in some)
+    ]
+    features = Counter(vector["feature"] for vector in named)
+    return {
+        "name": member.name,
+        "number": number,
+        "meaning": meaning,
+        "vectors": len(named),
+        "features": {feature: features[feature] for feature in FEATURES if features[feature]},
     }
 
 
@@ -133,7 +179,7 @@ def describe(step: Step) -> str:
             return "reset"
 
 
-def explanation(result: Result, variant: str) -> dict[str, Any]:
+def explanation(result: Result, variant: str, diagnosis: Diagnosis | None = None) -> dict[str, Any]:
     """Return everything about one vector: what is known of it, its steps, and our chip around the fault.
 
     Without a fault, the cycles are those around the last read or check.
@@ -149,6 +195,7 @@ def explanation(result: Result, variant: str) -> dict[str, Any]:
         "chips": list(vector.chips),
         "outcome": result.outcome.value,
         "note": result.note,
+        "deviations": _alternatives(diagnosis.causes.get(vector.name, ()) if diagnosis else ()),
         **_known(vector),
         "steps": _steps(result),
         "our_chip": [

@@ -29,6 +29,8 @@ BROKEN_IN_A_ROW = 10
 class ProgramTarget:
     """A program on the other end of two pipes; it is started again when it breaks."""
 
+    is_qemus = False
+
     def __init__(self, command: str, timeout_s: float) -> None:
         try:
             self._words = shlex.split(command)

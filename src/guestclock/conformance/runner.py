@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from guestclock.conformance.targets import Answers, Target, TargetBrokeError
+from guestclock.conformance.targets import Answers, CannotRunError, Target, TargetBrokeError
 from guestclock.conformance.vector import Check, Read, Vector, needs, observed
 
 
@@ -56,6 +56,8 @@ def _missing(vector: Vector, has: frozenset[str], variant: str) -> str:
 
 def judge(vector: Vector, answers: Answers | TargetBrokeError) -> Result:
     """Compare what a target showed with what it had to show."""
+    if isinstance(answers, CannotRunError):
+        return Result(vector, Outcome.NOT_APPLICABLE, note=str(answers))
     if isinstance(answers, TargetBrokeError):
         return Result(vector, Outcome.BROKE, note=str(answers))
     if first_difference(vector, answers) is not None:

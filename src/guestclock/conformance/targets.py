@@ -21,12 +21,18 @@ class TargetBrokeError(Exception):
     """The target hung, died or answered rubbish; it can take the next vector all the same."""
 
 
+class CannotRunError(TargetBrokeError):
+    """The target is wired so that this vector cannot be run on it: not applicable."""
+
+
 class Target(Protocol):
     """Something that runs vectors."""
 
     name: str
     has: frozenset[str]
     """What it has of :data:`guestclock.conformance.vector.OPTIONAL`."""
+    is_qemus: bool
+    """Whether what it does wrong may be one of QEMU's known deviations."""
 
     def run(self, vectors: Iterable[Vector]) -> Iterator[Answers | TargetBrokeError]:
         """Yield, for each vector in turn, what the target shows, or what became of it."""
@@ -90,6 +96,8 @@ class OurChip:
 
 class PythonTarget:
     """A new Python object for each vector."""
+
+    is_qemus = False
 
     def __init__(self, name: str, factory: Callable[[], Emulator], timeout_s: float) -> None:
         self.name = name
@@ -184,7 +192,8 @@ def python_object(name: str, variant: str, timeout_s: float) -> PythonTarget:
     module_name, colon, factory_name = name.partition(":")
     if not colon or not module_name or not factory_name:
         raise BadInputError(
-            f"target {name!r}: model, model:stepwise, exec:COMMAND or MODULE:FACTORY (docs/conformance.md)"
+            f"target {name!r}: model[:NAME], qemu[:PATH][,via=2], exec:COMMAND or MODULE:FACTORY"
+            " (docs/conformance.md)"
         )
     try:
         factory = getattr(importlib.import_module(module_name), factory_name)

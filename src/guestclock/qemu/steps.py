@@ -4,12 +4,15 @@ Under ``-icount shift=N,sleep=off`` virtual time is instructions executed << N, 
 its own instruction is counted.  The guest (``guests/viasteps/steps.S``) executes a known number of them
 between any two accesses.  It lets interrupts in where a step says so; the handler, which is as exact, logs
 which instruction it came before and masks further ones.
+
+A probe asks whether an interrupt is waiting: it lets one in and stores the low byte of where the next entry
+of the log would go, which an interruption has moved on.
 """
 
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from guestclock.errors import UnavailableError
@@ -44,16 +47,19 @@ class Kind(IntEnum):
     READ = 0
     WRITE = 1
     SET_STATUS = 2
+    PROBE = 4
 
 
-# Bytes of each routine's instructions before its branch back, and with it.
-_LENGTHS = {Kind.READ: (4, 2), Kind.WRITE: (4,), Kind.SET_STATUS: (2,)}
+# Bytes of each of a routine's instructions but its branch back; the access is the first.
+_LENGTHS = {Kind.READ: (4, 2), Kind.WRITE: (4,), Kind.SET_STATUS: (2,), Kind.PROBE: (2, 4, 2, 2)}
+ANSWERING = (Kind.READ, Kind.PROBE)
+"""The kinds that store a byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """``loops`` turns of a loop of two instructions (1 to 2^32 - 1), then one access, or one change of the
-    CPU's status register to ``value``."""
+    CPU's status register to ``value``; a probe masks interrupts again."""
 
     kind: Kind
     register: int
@@ -87,10 +93,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program found: a byte a read, and (d0, PC) of each interruption."""
+    """What a program found: a byte for each read and probe, and (d0, PC) of each interruption."""
 
     reads: bytes
     interruptions: tuple[tuple[int, int], ...]
+    log_start: int = field(default=0, compare=False)
+    """Where the log began; a probe's byte follows from it."""
 
 
 def encode(steps: Sequence[Step], base: int) -> tuple[bytes, int, int]:
@@ -126,12 +134,12 @@ def run_steps(
             *("-M", "q800", "-m", str(memory_mib), "-accel", "tcg", "-icount", f"shift={shift},sleep=off"),
             *("-kernel", str(ELF), "-device", f"loader,file={path},addr={_PROGRAM:#x},force-raw=on"),
         ]
-        with Qtest(binary, arguments) as machine:
+        with Qtest(binary, arguments, binary.answer_s) as machine:
             log_end = _wait_for_end(machine, patience_s, binary)
-            count = sum(step.kind == Kind.READ for step in steps)
+            count = sum(step.kind in ANSWERING for step in steps)
             reads = machine.read_memory(reads_at, count)
             log = machine.read_memory(log_at, log_end - log_at)
-    return Outcome(reads, tuple(struct.iter_unpack(">II", log)))
+    return Outcome(reads, tuple(struct.iter_unpack(">II", log)), log_at)
 
 
 def _wait_for_end(machine: Qtest, patience_s: float, binary: Binary) -> int:

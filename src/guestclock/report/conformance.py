@@ -1,6 +1,6 @@
 """What vectors showed of a target: for people, and as TAP and JUnit for what collects test results."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -24,6 +24,8 @@ def show(console: Console, document: Document) -> None:
     """Print a table by feature, the failures, and a sentence."""
     console.print(Text(f"{document['target']}, {document['variant']} 6522", style="bold"), soft_wrap=True)
     console.print(_features(document))
+    if "deviations" in document:
+        _show_deviations(console, document)
     bad = [vector for vector in document["vectors"] if vector["outcome"] in BAD]
     for vector in bad[:SHOWN]:
         console.print()
@@ -52,6 +54,34 @@ def _features(document: Document) -> Table:
     return table
 
 
+def _show_deviations(console: Console, document: Document) -> None:
+    """Print which of QEMU's deviations are behind the failures."""
+    alike = document["behaves_as"]
+    console.print(
+        f"\nIts answers are those of our model {', '.join(alike['sets'])} in {count(alike['agreeing'])} of"
+        f" {count(alike['vectors'], 'vector')}. Behind the first differences (docs/qemu-via.md):",
+        soft_wrap=True,
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", no_wrap=True)
+    table.add_column("vectors", justify="right", no_wrap=True)
+    table.add_column("of them")
+    table.add_column("deviation")
+    for row in document["deviations"]:
+        features = ", ".join(f"{feature} {number}" for feature, number in row["features"].items())
+        table.add_row(row["number"], count(row["vectors"]), features, row["meaning"])
+    if document["unexplained"]:
+        table.add_row("?", count(len(document["unexplained"])), "", "none that the model knows")
+    console.print(table)
+
+
+def _blame(alternatives: Sequence[Sequence[Document]]) -> str:
+    """Return deviations in words: ``or`` between alternatives, ``with`` between those that go together."""
+    if not alternatives:
+        return "no deviation that the model knows"
+    return " or ".join(" with ".join(each["number"] for each in some) for some in alternatives)
+
+
 def _failure(vector: Document) -> Iterator[Text]:
     yield Text.assemble((vector["name"], _FAULT), f": {vector['claim']}" if vector["claim"] else "")
     if vector["outcome"] == "broke":
@@ -60,6 +90,8 @@ def _failure(vector: Document) -> Iterator[Text]:
         yield _step(step, step is vector["difference"])
     if vector["fact"] is not None:
         yield Text(f"  fact {vector['fact']} ({vector['grade']}): {vector['fact_text']}", style="dim")
+    if "deviations" in vector:
+        yield Text(f"  deviation: {_blame(vector['deviations'])}", style="dim")
 
 
 def _step(step: Document, first: bool = False) -> Text:
@@ -100,6 +132,8 @@ def show_explanation(console: Console, explained: Document) -> None:
             console.print(Text(f"  {word.replace('_', ' ')}: {explained[word]}"), soft_wrap=True)
     if explained["fact"] is not None:
         console.print(Text(f"  fact {explained['fact']}: {explained['fact_text']}"), soft_wrap=True)
+    if explained["deviations"]:
+        console.print(Text(f"  deviation: {_blame(explained['deviations'])}"))
     console.print()
     wrong = next((step for step in explained["steps"] if step.get("right") is False), None)
     for step in explained["steps"]:
@@ -125,6 +159,8 @@ def tap(document: Document) -> str:
             lines += ["  ---", f"  message: {_quoted(_message(vector))}"]
             if vector["fact"] is not None:
                 lines.append(f"  fact: {_quoted(str(vector['fact']) + ': ' + vector['fact_text'])}")
+            if "deviations" in vector:
+                lines.append(f"  deviation: {_quoted(_blame(vector['deviations']))}")
             lines.append("  ...")
     return "\n".join(lines) + "\n"
 

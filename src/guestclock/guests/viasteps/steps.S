@@ -3,7 +3,7 @@
 | virtual time, so is the instant of each.
 |
 | At `program`, loaded by whoever starts the machine:
-|	long	where results of reads go, a byte each
+|	long	where results of reads and probes go, a byte each
 |	long	where interruptions are logged: d0 and PC, a long each
 |	long	base of the VIA
 |	then steps of 12 bytes: long wait loops, long routine, word register offset, word value
@@ -53,6 +53,14 @@ finish:
 	move.l	#0x646f6e65, program+4
 1:	stop	#0x2700
 	jra	1b
+
+	.balign	64
+probe:					| stores a byte that has changed if an interrupt was waiting
+	move.w	%d1, %sr
+	move.w	#0x2700, %sr
+	move.l	%a4, %d3
+	move.b	%d3, (%a1)+
+	jra	step
 
 	.balign	64
 interrupt:				| HANDLER_INSTRUCTIONS; leaves interrupts masked until a step lets them in
