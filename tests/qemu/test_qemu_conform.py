@@ -13,7 +13,7 @@ from via_programs import predict
 
 from guestclock import cli
 from guestclock.chips.qemu_deviations import MEANINGS, QEMU_7_2, SETS, Deviation
-from guestclock.chips.qemu_via import QemuVia, QemuVia1
+from guestclock.chips.qemu_via import VIA1, VIA2, QemuVia
 from guestclock.chips.registers import DDRB, IFR, ORB, T1CH, T1CL
 from guestclock.conformance import library, runner
 from guestclock.conformance.generated import generated
@@ -45,7 +45,7 @@ def modelled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A QEMU whose guest's steps the model performs; VIA1 with its surroundings."""
 
     def perform(_binary: Binary, steps: list[Step], shift: int, base: int) -> Found:
-        via = QemuVia1(QEMU_7_2) if base == VIA1_BASE else QemuVia(QEMU_7_2)
+        via = QemuVia(QEMU_7_2, VIA1 if base == VIA1_BASE else VIA2)
         return predict(via, steps, shift)
 
     monkeypatch.setattr(qemu_conform, "open_binary", lambda path, _answer_s: Binary(path, "7.2"))

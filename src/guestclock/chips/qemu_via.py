@@ -64,6 +64,7 @@ VIA2 = Wiring(ora=0x7F, ddrb=0)
 class QemuVia:
     """One VIA as QEMU has it, by default that of 7.2 with nothing around it.
 
+    >>> from guestclock.chips.registers import T1CH, T1CL
     >>> via = QemuVia()
     >>> via.write(T1CL, 5, 0)
     >>> via.write(T1CH, 0, 0)
