@@ -22,6 +22,8 @@ Examples:
 
                                                        two builds: what a clock read costs (minutes)
 
+  guestclock compare --chip patches --pacing host --host simulated    what each patch of 2021 takes away
+
   guestclock compare --qemu qemu-system-m68k --icount 3    QEMU's fault, the same in every run
 
   guestclock compare --guest linux --variant plain --variant debug-timekeeping --pacing host --load 3
@@ -43,6 +45,13 @@ def compare(
     guest: Annotated[str, typer.Option(help="The bundled guest: clockprobe or linux.")] = "clockprobe",
     variant: Annotated[
         list[str] | None, typer.Option(help="Kernel of the Linux guest: plain, debug-timekeeping; repeat.")
+    ] = None,
+    chip: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="VIAs of our machine, as of `run`, or patches: QEMU's before, with each of, and with all "
+            "the patches of 2021; repeat."
+        ),
     ] = None,
     pacing: Annotated[
         list[str] | None, typer.Option(help="What drives our machine: paced, virtual or host; repeat.")
@@ -86,8 +95,8 @@ def compare(
 
     plan = RunPlan(host=host, bus=bus, seed=seed, ram_mib=ram, silence_s=watchdog)
     asked = wanted.parse(
-        plan, guest=guest, variants=variant, pacings=pacing, qemus=qemu, icounts=icount, levels=level,
-        loads=load, stalls=stall, event=event, calls=calls, seconds=seconds,
+        plan, guest=guest, variants=variant, chips=chip, pacings=pacing, qemus=qemu, icounts=icount,
+        levels=level, loads=load, stalls=stall, event=event, calls=calls, seconds=seconds,
     )  # fmt: skip
     found = _compare(rows(asked), rounds, save, quiet=json)
     raise typer.Exit(_tell(found, save, json))

@@ -30,7 +30,7 @@ class Column:
 
 
 def _seconds(spread: Mapping[str, Any]) -> str:
-    return duration(spread["median"] * 1e9) + _percent(spread)
+    return (duration(spread["median"] * 1e9) if spread["median"] else "0 s") + _percent(spread)
 
 
 def _nanoseconds(spread: Mapping[str, Any]) -> str:

@@ -23,7 +23,9 @@ def names(**asked: Any) -> list[str]:
 
 
 def parsed(plan: RunPlan | None = None, **asked: Any) -> Wanted:
-    unasked = dict.fromkeys(("variants", "pacings", "qemus", "icounts", "levels", "loads", "stalls", "event"))
+    unasked = dict.fromkeys(
+        ("variants", "chips", "pacings", "qemus", "icounts", "levels", "loads", "stalls", "event")
+    )
     words = {**unasked, "guest": "clockprobe", "calls": 10, "seconds": None}
     return wanted.parse(plan or RunPlan(), **{**words, **asked})  # type: ignore[arg-type]
 
@@ -104,6 +106,7 @@ def test_what_does_not_go_together_is_refused(asked: dict[str, Any], message: st
         ({"event": "melt=2s"}, "event 'melt=2s'"),
         ({"event": "stop=2"}, "'2' is not a duration"),
         ({"stalls": ["now"]}, "unknown word 'now'"),
+        ({"chips": ["6526"]}, "6526"),
         ({"pacings": ["quick"]}, "pacing 'quick'"),
         ({"calls": -1}, "neither may be negative"),
         ({"guest": "minix"}, "guest 'minix': say clockprobe or linux"),
@@ -121,6 +124,13 @@ def test_a_qemu_that_is_not_installed_is_named_with_its_package(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnavailableError, match="qemu-system-m68k is missing: apt-get install"):
         parsed(qemus=["qemu-system-m68k"])
+
+
+def test_the_patches_are_a_word_for_many_chips() -> None:
+    assert len(parsed(chips=["patches"]).chips) == 12
+    plan = RunPlan(bus="phi2")
+    machines = [row.machine for row in rows(parsed(plan, chips=["chip", "qemu-7.2"]))]
+    assert [machine.bus for machine in machines if isinstance(machine, RunPlan)] == ["phi2", None]
 
 
 def test_an_event_takes_the_whole_run() -> None:

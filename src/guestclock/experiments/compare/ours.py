@@ -1,20 +1,23 @@
 """A row on our own Quadra: in this process, or in one of its own where the host is to stop it."""
 
-import ctypes
-import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
-from multiprocessing.connection import Connection
 
 from guestclock.errors import GuestclockError, UnavailableError
 from guestclock.experiments.boot import Boot
 from guestclock.experiments.compare.events import AT_NS, SIGSTOP, Event
 from guestclock.experiments.compare.measured import HOST_CLOCK, Clock, Landmarks, Measured
 from guestclock.experiments.run import RunPlan, run
+from guestclock.qemu.binary import end_group, start
 
-_PR_SET_PDEATHSIG = 1
+_READY = b"!"
+_MODULE = "guestclock.experiments.compare.ours"
+"""By name: run as a program it is called otherwise."""
 
 
 def measure(plan: RunPlan, boot: Boot, event: Event | None = None, clock: Clock = HOST_CLOCK) -> Measured:
@@ -37,38 +40,43 @@ def measure(plan: RunPlan, boot: Boot, event: Event | None = None, clock: Clock 
 
 
 def _stopped(plan: RunPlan, boot: Boot, event: Event) -> Measured:
-    """Run in a process that gets SIGSTOP, and SIGCONT after a while."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    child = context.Process(target=_child, args=(theirs, plan, boot), daemon=True)
-    child.start()
-    theirs.close()
-    try:
-        # The child's machine starts when it says so, not when its interpreter does.
-        ours.recv()
-        begin_ns = HOST_CLOCK()
-        assert child.pid is not None
-        for at_ns, signalled in ((AT_NS, signal.SIGSTOP), (event.end_ns, signal.SIGCONT)):
-            time.sleep(max(begin_ns + at_ns - HOST_CLOCK(), 0) / 1e9)
-            os.kill(child.pid, signalled)
-        outcome: Measured | GuestclockError = ours.recv()
-    except EOFError:
-        child.join()
-        raise UnavailableError(f"our machine's process ended with status {child.exitcode}") from None
-    finally:
-        child.kill()
-        child.join()
-        ours.close()
+    """Run in a process of its own, which gets SIGSTOP, and SIGCONT after a while."""
+    child = start([sys.executable, "-m", _MODULE], subprocess.PIPE, subprocess.DEVNULL)
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with child.stdin, child.stdout:
+        try:
+            child.stdin.write(pickle.dumps((plan, boot)))
+            # Its machine starts when it says so, not when its interpreter does.
+            child.stdout.read(len(_READY))
+            begin_ns = HOST_CLOCK()
+            for at_ns, signalled in ((AT_NS, signal.SIGSTOP), (event.end_ns, signal.SIGCONT)):
+                time.sleep(max(begin_ns + at_ns - HOST_CLOCK(), 0) / 1e9)
+                child.send_signal(signalled)
+            answer = child.stdout.read()
+        finally:
+            end_group(child)
+    if not answer:
+        raise UnavailableError(f"our machine's process ended with status {child.returncode}")
+    outcome: Measured | GuestclockError = pickle.loads(answer)
     if isinstance(outcome, GuestclockError):
         raise outcome
     return outcome
 
 
-def _child(parent: Connection, plan: RunPlan, boot: Boot) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
-    parent.send("ready")
+def _answer_parent() -> None:
+    """Be the process of :func:`_stopped`."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    plan, boot = pickle.load(sys.stdin.buffer)
+    answers.write(_READY)
+    answers.flush()
     try:
-        parent.send(measure(plan, boot))
+        outcome: Measured | GuestclockError = measure(plan, boot)
     except GuestclockError as error:
-        parent.send(error)
+        outcome = error
+    pickle.dump(outcome, answers)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    _answer_parent()

@@ -13,8 +13,8 @@ from guestclock.experiments.run import RunPlan
 from guestclock.guests.orders import CLOCKPROBE, Phase
 from guestclock.linux.cache import PLAIN
 from guestclock.qemu.binary import Binary
+from guestclock.quadra.machine import CHIP
 
-CHIP = "chip"
 STORY_STALL = "every=50ms,for=35ms"
 STORY = (
     (CHIP, "paced", None),
@@ -154,7 +154,8 @@ def _ours(
     plan: RunPlan, chip: str, pacing: str, stall: str | None, *, stalls: Sequence[Any]
 ) -> tuple[Machine, dict[str, str]]:
     words = {"machine": chip, "pacing": pacing} | _stalled(stall, stalls)
-    return replace(plan, pacing=pacing, stall=stall), words
+    # A QEMU's VIA has a bus of its own.
+    return replace(plan, chip=chip, pacing=pacing, stall=stall, bus=plan.bus if chip == CHIP else None), words
 
 
 def _emulator(

@@ -11,9 +11,14 @@ from guestclock.guests.orders import Phase, default_phases
 from guestclock.linux.cache import PLAIN, VARIANTS
 from guestclock.qemu.binary import Binary, open_binary
 from guestclock.qemu.m68k_guest import MACHINE
+from guestclock.quadra.machine import CHIP
 from guestclock.timebase.stalls import parse_stalls
 
 NO_STALL = "none"
+CHIP_GROUPS = {
+    "patches": ("qemu-6.1", *(f"patch-{number}" for number in range(1, 10)), "series-2021", CHIP),
+}
+"""Words for several chips: QEMU as the nine patches of 2021 found it, with each, with all, and the 6522."""
 SECONDS = 2
 EVENT_SECONDS = 6
 """Three before the event (:data:`~guestclock.experiments.compare.events.AT_NS`), and three to settle."""
@@ -25,6 +30,7 @@ def parse(
     *,
     guest: str,
     variants: Sequence[str] | None,
+    chips: Sequence[str] | None,
     pacings: Sequence[str] | None,
     qemus: Sequence[str] | None,
     icounts: Sequence[int] | None,
@@ -55,6 +61,7 @@ def parse(
         phases=_phases(default_s if seconds is None else seconds, 0 if happens else calls),
         guest=guest,
         variants=tuple(variants or (PLAIN,)),
+        chips=tuple(chip for word in chips or () for chip in CHIP_GROUPS.get(word, (word,))),
         pacings=tuple(pacings or ()),
         binaries=tuple(_binary(path) for path in qemus or ()),
         icounts=tuple(icounts or ()),

@@ -1,0 +1,73 @@
+"""Comparisons with a real QEMU."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from guestclock.experiments.compare.document import as_json
+from guestclock.experiments.compare.events import parse_event
+from guestclock.experiments.compare.rounds import compare
+from guestclock.experiments.compare.rows import Wanted, rows
+from guestclock.guests.orders import LINUX, parse_phases
+from guestclock.linux.cache import GuestImage
+from guestclock.qemu.binary import Binary, open_binary
+
+pytestmark = pytest.mark.real
+
+WRAP_NS = round(2**32 / 783_360 * 1e9)
+
+
+@pytest.fixture(scope="module")
+def qemu() -> Binary:
+    return open_binary()
+
+
+def children() -> str:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
+def test_under_icount_the_fault_is_the_same_in_every_run(qemu: Binary) -> None:
+    wanted = Wanted(parse_phases("hunt:1", "clockprobe"), binaries=(qemu,), icounts=(3,))
+    document = as_json(compare(rows(wanted)[2:], 2))
+    (row,) = document["rows"]
+    backward = row["figures"]["backward_steps"]
+    assert backward["min"] == backward["max"] > 50
+    worst = row["figures"]["backward_worst_ns"]
+    assert worst["min"] == worst["max"]
+    # A step back by less than a tick is an advance by all but that of 2^32 cycles; then the clock returns.
+    assert worst["min"] == pytest.approx(-WRAP_NS, abs=20_000_000)
+
+
+def test_linux_on_a_loaded_host(qemu: Binary, linux_guest: GuestImage) -> None:
+    wanted = Wanted(parse_phases("calls:500000,hunt:4", LINUX), guest=LINUX, binaries=(qemu,), loads=(3,))
+    document = as_json(compare(rows(wanted), 1))
+    ours, theirs = document["rows"]
+    assert ours["sound"], ours
+    assert theirs["ended"] == ["done"]
+    figures = theirs["figures"]
+    assert figures["late_acknowledges"]["median"] > 0
+    assert figures["lost_ticks"]["median"] > 0
+    assert figures["drift_ns"]["median"] < -10_000_000
+    for figure in ("real_s", "system_s", "call_ns", "call_ratio", "boot_shutdown_s", "host_cpu_s"):
+        assert figures[figure]["median"] > 0
+    assert not children()
+
+
+@pytest.mark.parametrize("event", ["stop=1s", "sigstop=1s", "savevm=1s"])
+def test_events_put_qemus_clock_back(qemu: Binary, event: str) -> None:
+    wanted = Wanted(parse_phases("idle:5", "clockprobe"), binaries=(qemu,), event=parse_event(event))
+    document = as_json(compare(rows(wanted)[-1:], 1))
+    (row,) = document["rows"]
+    assert row["ended"] == ["done"]
+    assert row["figures"]["event_moved_ns"]["median"] == pytest.approx(-1e9, abs=0.3e9)
+    assert not children()
+
+
+def test_sigstop_stops_our_machine_and_its_clock_comes_back() -> None:
+    wanted = Wanted(parse_phases("idle:6", "clockprobe"), event=parse_event("sigstop=1s"))
+    document = as_json(compare(rows(wanted), 1))
+    (row,) = document["rows"]
+    assert row["sound"], row
+    assert abs(row["figures"]["event_moved_ns"]["median"]) < 20_000_000
+    assert not children()
