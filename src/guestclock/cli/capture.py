@@ -13,7 +13,9 @@ Examples:
 
   guestclock capture                              the machines there are, and how to run their programs
 
-  guestclock capture vic20 CAPTURE.PRG            write the VIC-20's program
+  guestclock capture vic20 CAPTURE.PRG            write the VIC-20's first program
+
+  guestclock capture bbc PINS.BAS --batch 2       a listing for the BBC Micro, the second of several
 
   guestclock capture vic20 --read PRINTED.TXT --who "your name, MOS 6522 of 1982, VIC-20" >new.txt
 """
@@ -26,6 +28,9 @@ def capture(
     read: Annotated[
         Path | None, typer.Option(metavar="OUTPUT", help="Turn what the program said into vectors.")
     ] = None,
+    batch: Annotated[
+        int, typer.Option(min=1, help="Which of its programs; the first has what nobody has recorded.")
+    ] = 1,
     who: Annotated[str, typer.Option(help="With --read: who ran it, on which chip of which machine.")] = "",
 ) -> None:
     """Have a real 6522 run the vectors: write a program for its machine, read what it said."""
@@ -34,26 +39,30 @@ def capture(
 
     if machine is None:
         for each in MACHINES.values():
-            typer.echo(f"{each.name}: {each.title}; {len(each.vectors())} vectors\n  {each.steps}")
+            runs = ", ".join(str(len(found.runs)) for found in each.batches())
+            typer.echo(f"{each.name}: {each.title}; runs in each of its programs: {runs}\n  {each.steps}")
         return
     chosen = machine_named(machine)
     if (file is None) == (read is None):
         raise BadInputError(f"capture {machine}: give a FILE to write the program to, or --read OUTPUT")
     if file is not None:
-        _write(chosen, file)
+        _write(chosen, batch, file)
     elif read is not None:
         _read(chosen, read, who)
 
 
-def _write(machine: "Machine", file: Path) -> None:
+def _write(machine: "Machine", batch: int, file: Path) -> None:
     from guestclock.errors import BadInputError  # noqa: PLC0415
 
-    vectors = machine.vectors()
+    found = machine.batches()
+    if batch > len(found):
+        raise BadInputError(f"capture {machine.name}: it has {len(found)} programs, not {batch}")
+    chosen = found[batch - 1]
     try:
-        file.write_bytes(machine.program(vectors))
+        file.write_bytes(chosen.program)
     except OSError as error:
         raise BadInputError(f"{file}: cannot be written: {error.strerror}") from None
-    typer.echo(f"{file}: {len(vectors)} vectors for {machine.title}\n{machine.steps}")
+    typer.echo(f"{file}: {len(chosen.runs)} runs for {machine.title}\n{machine.steps}")
 
 
 def _read(machine: "Machine", output: Path, who: str) -> None:
@@ -66,4 +75,4 @@ def _read(machine: "Machine", output: Path, who: str) -> None:
         said = output.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise BadInputError(f"{output}: cannot be read: {error.strerror}") from None
-    typer.echo(write_text(machine.read(said, str(output), machine.vectors(), who)), nl=False)
+    typer.echo(write_text(machine.read(said, str(output), who)), nl=False)

@@ -1,34 +1,24 @@
-"""6502 machine code that touches a 6522 in exactly given cycles."""
-
-from collections.abc import Sequence
-
-from guestclock.chips.registers import ACR, IER, IFR, T1CH, T1CL, T2CH, T2CL
-from guestclock.conformance.capture.retiming import Access, gap_cycles
-from guestclock.conformance.vector import Read, Vector, Write
+"""6502 machine code, and how to let an exact number of cycles pass in it."""
 
 # Mnemonics with their addressing, as the MOS programming manual of 1976 has them.
-LDA_IMM, LDA_ABS, LDA_ABS_X, STA_ABS, STA_ZP = 0xA9, 0xAD, 0xBD, 0x8D, 0x85
-ADC_ZP, ADC_IMM, AND_IMM, CMP_IMM, CPX_IMM, LDX_IMM = 0x65, 0x69, 0x29, 0xC9, 0xE0, 0xA2
-JSR, JMP, RTS, BNE, BCC, BIT_ZP = 0x20, 0x4C, 0x60, 0xD0, 0x90, 0x24
-SEI, CLI, CLC, NOP, TXA, INX, PHA, PLA, LSR_A, LDA_ZP = (
-    0x78,
-    0x58,
-    0x18,
-    0xEA,
-    0x8A,
-    0xE8,
-    0x48,
-    0x68,
-    0x4A,
-    0xA5,
-)
+LDA_IMM, LDA_ABS, LDA_ABS_X, LDA_ZP = 0xA9, 0xAD, 0xBD, 0xA5
+STA_ABS, STA_ZP = 0x8D, 0x85
+LDX_IMM, LDY_IMM, CPX_IMM, CMP_IMM = 0xA2, 0xA0, 0xE0, 0xC9
+ADC_ZP, ADC_IMM, AND_IMM, ORA_IMM = 0x65, 0x69, 0x29, 0x09
+JSR, JMP, RTS, RTI, BNE, BCC, BIT_ZP = 0x20, 0x4C, 0x60, 0x40, 0xD0, 0x90, 0x24
+SEI, CLI, CLC, NOP, LSR_A = 0x78, 0x58, 0x18, 0xEA, 0x4A
+TXA, INX, DEX, DEY, PHA, PLA, PHP, PLP = 0x8A, 0xE8, 0xCA, 0x88, 0x48, 0x68, 0x08, 0x28
 
-SCRATCH = 0xFB
-"""A byte of page zero that Commodore's BASIC leaves to programs."""
+SHORT_LOOP_CYCLES = 13
+"""LDX #n, JSR, n rounds of DEX and BNE at 5 cycles each, the last 4, RTS: 13 + 5 n."""
 
-RESULTS_MOST = 255
-PREPARE = ((IER, 0x7F), (ACR, 0), (T1CL, 0), (T1CH, 0), (T2CL, 0), (T2CH, 0), (ACR, 0), (IFR, 0x7F))
-"""Writes that leave a 6522 as a vector expects it without RES: no flags, no enables, both timers run out."""
+LONG_LOOP_CYCLES = -1265
+"""LDX #n, LDY #m, JSR, both loops, RTS: 1284 m + 5 n - 1265; a round of 256 takes 1279."""
+
+ROUND_CYCLES = 5
+LONG_ROUND_CYCLES = 1284
+WORTH_A_LOOP_CYCLES = 24
+LOOP_MOST = 256
 
 
 class Code:
@@ -60,6 +50,10 @@ class Code:
         """Place a label here."""
         self._labels[name] = self.origin + len(self.bytes)
 
+    def address(self, label: str) -> int:
+        """Return where a label is that has been placed."""
+        return self._labels[label]
+
     def finish(self) -> bytes:
         """Return the bytes, every label filled in."""
         for at, label, relative in self._wanted:
@@ -71,82 +65,42 @@ class Code:
         return bytes(self.bytes)
 
 
-def wait(code: Code, cycles: int) -> None:
-    """Let 0, 2 or more cycles pass."""
-    if cycles % 2:
-        code.op(BIT_ZP, SCRATCH)
-        cycles -= 3
-    for _ in range(cycles // 2):
+def delays(code: Code) -> None:
+    """Add the loops of :func:`wait`; they lie within one page, where a branch taken costs three cycles."""
+    begin = len(code.bytes) + code.origin
+    for name, opcodes in (("short loop", (DEX,)), ("long loop", (DEX, DEY))):
+        code.label(name)
+        for opcode in opcodes:
+            code.op(opcode)
+            code.branch(BNE, name)
+        code.op(RTS)
+    assert begin >> 8 == (len(code.bytes) + code.origin) >> 8, "the loops cross a page"
+
+
+def wait(code: Code, scratch: int, cycles: int) -> None:
+    """Let 0, 2 or more cycles pass; X and Y may change.  ``scratch`` is a byte of page zero."""
+    if cycles > SHORT_LOOP_CYCLES + ROUND_CYCLES * LOOP_MOST:
+        outer = (cycles - LONG_LOOP_CYCLES - ROUND_CYCLES) // LONG_ROUND_CYCLES
+        rounds, rest = _rounds(cycles - LONG_LOOP_CYCLES - LONG_ROUND_CYCLES * outer)
+        code.op(LDX_IMM, rounds & 0xFF)
+        code.op(LDY_IMM, outer)
+        code.absolute(JSR, "long loop")
+    elif cycles >= WORTH_A_LOOP_CYCLES:
+        rounds, rest = _rounds(cycles - SHORT_LOOP_CYCLES)
+        code.op(LDX_IMM, rounds & 0xFF)
+        code.absolute(JSR, "short loop")
+    else:
+        rest = cycles
+    if rest % 2:
+        code.op(BIT_ZP, scratch)
+        rest -= 3
+    for _ in range(rest // 2):
         code.op(NOP)
 
 
-def experiments(code: Code, vectors: Sequence[Vector], via: int) -> int:
-    """Add code that runs the vectors, one after the other; return how many results it stores."""
-    stored = 0
-    for vector in vectors:
-        code.absolute(JSR, "prepare")
-        before: Access | None = None
-        for step in vector.steps:
-            assert isinstance(step, Read | Write)
-            if before is not None:
-                wait(code, step.cycle - before.cycle - gap_cycles(before, step))
-            if isinstance(step, Write):
-                code.op(LDA_IMM, step.value)
-                code.absolute(STA_ABS, via + step.register)
-            else:
-                code.absolute(LDA_ABS, via + step.register)
-                code.absolute(STA_ABS, f"result{stored}")
-                stored += 1
-            before = step
-    assert stored <= RESULTS_MOST, "the printing loop counts in one byte"
-    return stored
-
-
-def prepare(code: Code, via: int) -> None:
-    """Add the subroutine that comes before each vector."""
-    code.label("prepare")
-    for register, value in PREPARE:
-        code.op(LDA_IMM, value)
-        code.absolute(STA_ABS, via + register)
-    code.op(RTS)
-
-
-def print_results(code: Code, count: int, print_character: int) -> None:
-    """Add code that prints the results in hexadecimal, eight a line, and their sum; then the results."""
-    code.op(LDA_IMM, 0)
-    code.op(STA_ZP, SCRATCH)
-    code.op(LDX_IMM, 0)
-    code.label("next")
-    code.op(TXA)
-    code.op(AND_IMM, 7)
-    code.branch(BNE, "same line")
-    code.op(LDA_IMM, 13)
-    code.absolute(JSR, print_character)
-    code.label("same line")
-    code.absolute(LDA_ABS_X, "result0")
-    code.op(CLC)
-    code.op(ADC_ZP, SCRATCH)
-    code.op(STA_ZP, SCRATCH)
-    code.absolute(LDA_ABS_X, "result0")
-    code.absolute(JSR, "hexadecimal")
-    code.op(INX)
-    code.op(CPX_IMM, count)
-    code.branch(BNE, "next")
-    code.op(LDA_ZP, SCRATCH)
-    code.label("hexadecimal")
-    code.op(PHA)
-    for _ in range(4):
-        code.op(LSR_A)
-    code.absolute(JSR, "digit")
-    code.op(PLA)
-    code.op(AND_IMM, 15)
-    code.label("digit")
-    code.op(CMP_IMM, 10)
-    code.branch(BCC, "decimal")
-    code.op(ADC_IMM, 6)  # and the carry that the comparison left
-    code.label("decimal")
-    code.op(ADC_IMM, 48)
-    code.absolute(JMP, print_character)
-    for number in range(count):
-        code.label(f"result{number}")
-        code.op(0)
+def _rounds(cycles: int) -> tuple[int, int]:
+    """Return how many rounds of a loop to do, and the rest: no instruction takes one cycle."""
+    rounds, rest = divmod(cycles, ROUND_CYCLES)
+    if rest == 1 or rounds > LOOP_MOST:
+        rounds, rest = rounds - 1, rest + ROUND_CYCLES
+    return rounds, rest

@@ -1,10 +1,14 @@
 """The machines of the kit, by name: a new one is a module and a line here."""
 
+from guestclock.conformance.capture.apple2 import APPLE2
+from guestclock.conformance.capture.bbc import BBC, BBC_USER_PORT
 from guestclock.conformance.capture.machine import Machine
-from guestclock.conformance.capture.vic20 import VIC20
+from guestclock.conformance.capture.vic20 import VIC20, VIC20_USER_PORT
 from guestclock.errors import BadInputError
 
-MACHINES: dict[str, Machine] = {machine.name: machine for machine in (VIC20,)}
+MACHINES: dict[str, Machine] = {
+    machine.name: machine for machine in (VIC20, VIC20_USER_PORT, BBC, BBC_USER_PORT, APPLE2)
+}
 
 
 def machine_named(name: str) -> Machine:
