@@ -9,6 +9,7 @@ from qemu_oracle import Oracle
 
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.chips.qemu_deviations import ALWAYS, MEANINGS, QEMU_6_1, QEMU_7_2, SETS, Deviation
+from guestclock.chips.qemu_timer import cycles_begun, cycles_in, first_ns, last_ns
 from guestclock.chips.qemu_via import VIA1, QemuVia
 from guestclock.chips.registers import (
     ACR,
@@ -294,6 +295,59 @@ def test_the_chips_line_falls_in_mid_cycle() -> None:
     assert via.next_event() == via.now_ns + 1
     via.reach(via.next_event())
     assert via.irq
+
+
+# Time: C integers for centuries, and periods of T1.
+
+
+@given(st.one_of(st.integers(0, 2_000_000), st.integers(0, 2**62)))
+def test_times_of_cycles_are_those_of_python_integers(ns: int) -> None:
+    cycles = ns * 783_360 // 10**9
+    assert cycles_in(ns) == cycles
+    assert first_ns(cycles) == -(-cycles * 10**9 // 783_360) <= ns
+    assert last_ns(cycles) == cycles * 10**9 // 783_360
+    begun = cycles_begun(ns)
+    assert begun * 10**9 // 783_360 <= ns < (begun + 1) * 10**9 // 783_360
+
+
+@given(st.integers(0, 2**61), st.integers(0, 30), st.sampled_from(["qemu-7.2", "series-2021"]))
+def test_a_timer_counts_alike_at_any_time(start_ns: int, cycle: int, name: str) -> None:
+    values = []
+    for begin_ns in (0, start_ns):
+        via = QemuVia(SETS[name])
+        via.advance(begin_ns)
+        via.write(T1CL, 5, begin_ns)
+        via.write(T1CH, 0, begin_ns)
+        values.append(via.read(T1CL, begin_ns + cycles_ns(cycle)))
+    assert values[0] == values[1]
+
+
+@given(
+    st.integers(0, 9),
+    st.lists(st.integers(1, 40), max_size=30),
+    # Without S5, by which each look that finds a reload may move the timer.
+    st.sampled_from([QEMU_7_2, SETS["patch-5"], SETS["series-2021"] & ~D.LOAD_FLOORED]),
+)
+def test_periods_end_with_count_0_computed_ahead_and_with_the_reload_in_one_state(
+    latch: int, looks: list[int], deviations: Deviation
+) -> None:
+    """Looks in between, which move the one-state kind's load, change nothing."""
+    via, watched = QemuVia(deviations), QemuVia(deviations)
+    loaded(via, latch)
+    loaded(watched, latch)
+    one_state = D.FLAG_AT_ZERO not in deviations
+    wanted = 0xFF if one_state else 0
+    ended = cycle = 0
+    for look in looks:
+        for _ in range(look):
+            shown = watched.read(T1CL, cycles_ns(cycle))
+            ended += shown == wanted
+            cycle += 1
+        # A reload ends the period that showed FF; the last ns of a cycle belongs to it.
+        current = one_state and shown == wanted
+        via.read(T1CH, cycles_ns(cycle) - 3)
+        assert via.t1_periods() == ended - current
+    assert via.t1_next_period_ns() > via.now_ns
 
 
 # VIA1's surroundings.

@@ -1,11 +1,12 @@
 """A Quadra whose guest is a script: a list of accesses, waits and changes of the interrupt mask."""
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from guestclock.chips import registers as reg
 from guestclock.quadra.board import EVENT_COLUMNS
 from guestclock.quadra.image import BootImage
 from guestclock.quadra.machine import Quadra
@@ -59,6 +60,38 @@ def spin(rounds: int) -> Step:
 OPEN: Step = (SET_SR, 0, 0x2000)
 MASKED: Step = (SET_SR, 0, 0x2700)
 WAIT: Step = (PAUSE, 0, 0)
+
+
+def start_t1(latch: int, *, base: int = VIA1, level6: bool = True, free_run: bool = True) -> list[Step]:
+    """Start timer 1 with its interrupt enabled."""
+    return [
+        write(via(base, reg.DDRB), 0x40),
+        write(via(base, reg.ORB), 0x00 if level6 else 0x40),
+        write(via(base, reg.ACR), 0x40 if free_run else 0),
+        write(via(base, reg.IER), 0xC0),
+        write(via(base, reg.T1CL), latch & 0xFF),
+        write(via(base, reg.T1CH), latch >> 8),
+    ]
+
+
+def rtc_byte(command: int) -> tuple[list[Step], Callable[[list[int]], int]]:
+    """Return the script that sends a command and reads eight bits, and what assembles them."""
+    orb, ddrb = via(VIA1, reg.ORB), via(VIA1, reg.DDRB)
+    # PB2 enable (low selects), PB1 clock, PB0 data
+    script = [write(orb, 0x06), write(ddrb, 0x07), write(orb, 0x02)]
+    for bit in range(7, -1, -1):
+        data = command >> bit & 1
+        script += [write(orb, data), write(orb, 2 | data)]
+    script.append(write(ddrb, 0x06))
+    for _ in range(8):
+        script += [write(orb, 0), read(orb), write(orb, 2)]
+    script.append(write(orb, 0x06))
+
+    def value(bits: list[int]) -> int:
+        return int("".join(str(bit & 1) for bit in bits), 2)
+
+    return script, value
+
 
 #      lea SCRIPT,a1; lea RESULTS,a2
 # next: move.l (a1)+,d0; movea.l (a1)+,a0; move.l (a1)+,d1; jmp (table,pc,d0.l)
@@ -122,13 +155,14 @@ def _rows(rows: "np.typing.NDArray[np.int64]", columns: tuple[str, ...]) -> list
     return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
 
 
-def play(pacer: Pacer, bus: str, script: Iterable[Step], *, typed: bytes = b"") -> Played:
+def play(pacer: Pacer, bus: str, script: Iterable[Step], *, typed: bytes = b"", chip: str = "chip") -> Played:
     """Run a script to its end (or to power-off); ``typed`` is in the SCC's channel A from the start."""
     sent = bytearray()
     with Quadra(
         _image(script),
         ram_bytes=RAM_BYTES,
         pacer=pacer,
+        chip=chip,
         bus=bus,
         rtc_seconds=lambda: RTC_SECONDS,
         transmitted=lambda channel, byte: sent.append(byte),

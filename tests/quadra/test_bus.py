@@ -26,7 +26,9 @@ from scripted_quadra import (
     play,
     read,
     read_long,
+    rtc_byte,
     spin,
+    start_t1,
     twice,
     via,
     write,
@@ -55,18 +57,6 @@ PACINGS: dict[str, Callable[[], Pacer]] = {
     "paced on a stalling host": lambda: PacedPacer(SimulatedHost(parse_stalls("every=1ms,for=3ms"))),
     "host": lambda: HostPacer(SimulatedHost()),
 }
-
-
-def start_t1(latch: int, *, base: int = VIA1, level6: bool = True, free_run: bool = True) -> list[Step]:
-    """Start timer 1 with its interrupt enabled."""
-    return [
-        write(via(base, reg.DDRB), 0x40),
-        write(via(base, reg.ORB), 0x00 if level6 else 0x40),
-        write(via(base, reg.ACR), 0x40 if free_run else 0),
-        write(via(base, reg.IER), 0xC0),
-        write(via(base, reg.T1CL), latch & 0xFF),
-        write(via(base, reg.T1CH), latch >> 8),
-    ]
 
 
 # One access a cycle.
@@ -300,25 +290,6 @@ def test_power_off_ends_the_run() -> None:
     played = play(VirtualPacer(), "fast", script)
     assert played.powered_off
     assert played.executed_bytes < 1 << 23
-
-
-def rtc_byte(command: int) -> tuple[list[Step], Callable[[list[int]], int]]:
-    """Return the script that sends a command and reads eight bits, and what assembles them."""
-    orb, ddrb = via(VIA1, reg.ORB), via(VIA1, reg.DDRB)
-    # PB2 enable (low selects), PB1 clock, PB0 data
-    script = [write(orb, 0x06), write(ddrb, 0x07), write(orb, 0x02)]
-    for bit in range(7, -1, -1):
-        data = command >> bit & 1
-        script += [write(orb, data), write(orb, 2 | data)]
-    script.append(write(ddrb, 0x06))
-    for _ in range(8):
-        script += [write(orb, 0), read(orb), write(orb, 2)]
-    script.append(write(orb, 0x06))
-
-    def value(bits: list[int]) -> int:
-        return int("".join(str(bit & 1) for bit in bits), 2)
-
-    return script, value
 
 
 @pytest.mark.parametrize("bus", ["phi2", "fast"])

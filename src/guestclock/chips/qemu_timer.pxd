@@ -16,6 +16,8 @@ cdef enum:
 @cython.locals(groups=int64_t)
 cpdef int64_t cycles_in(int64_t ns) noexcept nogil
 @cython.locals(groups=int64_t)
+cpdef int64_t cycles_begun(int64_t ns) noexcept nogil
+@cython.locals(groups=int64_t)
 cpdef int64_t last_ns(int64_t cycles) noexcept nogil
 @cython.locals(groups=int64_t)
 cpdef int64_t first_ns(int64_t cycles) noexcept nogil
@@ -49,12 +51,15 @@ cdef class Arithmetic:
     cdef int64_t reload_ns(self, Timer timer) noexcept nogil
     @cython.locals(beyond=int64_t, periods=int64_t, cycles=int64_t)
     cdef bint has_reloaded(self, Timer timer, int64_t now_ns) noexcept nogil
+    cdef int64_t _flag_elapsed(self, Timer timer, int64_t now_ns) noexcept nogil
+    cdef int64_t _flag_ns(self, Timer timer, int64_t cycles) noexcept nogil
     cdef int64_t _first_period(self, Timer timer) noexcept nogil
     cdef int64_t _later_periods(self, Timer timer) noexcept nogil
+    cdef int64_t _whole_periods(self, Timer timer, int64_t cycles) noexcept nogil
     @cython.locals(cycles=int64_t)
     cdef int64_t periods(self, Timer timer, int64_t now_ns) noexcept nogil
     @cython.locals(cycles=int64_t, period=int64_t)
     cdef int64_t last_period_ns(self, Timer timer, int64_t now_ns) noexcept nogil
-    @cython.locals(cycles=int64_t, later=int64_t, period=int64_t)
+    @cython.locals(cycles=int64_t, period=int64_t)
     cdef int64_t next_period_ns(self, Timer timer, int64_t now_ns) noexcept nogil
     cdef int64_t _cycle_ns(self, Timer timer, int64_t cycles) noexcept nogil

@@ -43,6 +43,16 @@ def cycles_in(ns: int) -> int:
     return groups * GROUP_CYCLES + (ns - groups * GROUP_NS) * GROUP_CYCLES // GROUP_NS
 
 
+def cycles_begun(ns: int) -> int:
+    """Return the most cycles whose :func:`last_ns` has come after a span of ns, not negative.
+
+    >>> cycles_begun(1275), cycles_begun(1276)
+    (0, 1)
+    """
+    groups = ns // GROUP_NS
+    return groups * GROUP_CYCLES + ((ns - groups * GROUP_NS + 1) * GROUP_CYCLES - 1) // GROUP_NS
+
+
 def last_ns(cycles: int) -> int:
     """Return the last whole ns of which so many cycles, not negative, are not yet over, or just are.
 
@@ -193,36 +203,56 @@ class Arithmetic:
     # ------------------------------------------------------------------ truth
 
     # A period ends where the flag belongs: with count 0 computed ahead, with the reload in one state.  The
-    # flag itself may come later, or not at all.
+    # flag itself may come later, or not at all, but never before.
+
+    def _flag_elapsed(self, timer: Timer, now_ns: int) -> int:
+        """Return the cycles since the load at whose ends flags may have been set by now."""
+        if self.ahead and self._floored:
+            return cycles_begun(max(now_ns - timer.load_ns, 0)) - timer.moved_cycles
+        return timer.elapsed(now_ns)
+
+    def _flag_ns(self, timer: Timer, cycles: int) -> int:
+        """Return the first instant that has so many of these cycles."""
+        return self._start_ns(timer, cycles) if self.ahead else self._cycle_ns(timer, cycles)
 
     def _first_period(self, timer: Timer) -> int:
         """Return the cycle after the load in which the first period ends."""
         return timer.count if self.ahead else timer.count + 2
 
     def _later_periods(self, timer: Timer) -> int:
-        """Return the cycle from which the later periods count: a short reload brings them forward."""
-        return timer.count + self._reload_gap - 2 if self.ahead else timer.count + 2
+        """Return the cycle from which the later periods count: a short reload brings them forward.
+
+        From a latch of 0 it goes to FFFF at once: that 0 is left out.
+        """
+        if not self.ahead:
+            return timer.count + 2
+        if timer.latch == 0 and self._reload_gap == 1:
+            return timer.count + 1
+        return timer.count + self._reload_gap - 2
+
+    def _whole_periods(self, timer: Timer, cycles: int) -> int:
+        """Return how many of the later periods have ended so many cycles after the load."""
+        return max(cycles - self._later_periods(timer), 0) // (timer.latch + 2)
 
     def periods(self, timer: Timer, now_ns: int) -> int:
         """Return how many periods of a timer that reloads have ended since it was loaded."""
-        cycles = timer.elapsed(now_ns)
+        cycles = self._flag_elapsed(timer, now_ns)
         if cycles < self._first_period(timer):
             return timer.passed
-        return timer.passed + 1 + (cycles - self._later_periods(timer)) // (timer.latch + 2)
+        return timer.passed + 1 + self._whole_periods(timer, cycles)
 
     def last_period_ns(self, timer: Timer, now_ns: int) -> int:
         """Return the instant at which the last of :meth:`periods` ended, if one did since the moved load."""
-        cycles = timer.elapsed(now_ns)
-        period = (cycles - self._later_periods(timer)) // (timer.latch + 2)
+        cycles = self._flag_elapsed(timer, now_ns)
+        period = self._whole_periods(timer, cycles)
         if period == 0:
-            return self._cycle_ns(timer, self._first_period(timer))
-        return self._cycle_ns(timer, self._later_periods(timer) + period * (timer.latch + 2))
+            return self._flag_ns(timer, self._first_period(timer))
+        return self._flag_ns(timer, self._later_periods(timer) + period * (timer.latch + 2))
 
     def next_period_ns(self, timer: Timer, now_ns: int) -> int:
         """Return the instant at which the next period will end."""
-        cycles = timer.elapsed(now_ns)
+        cycles = self._flag_elapsed(timer, now_ns)
         if cycles < self._first_period(timer):
-            return self._cycle_ns(timer, self._first_period(timer))
-        later = self._later_periods(timer)
-        period = (cycles - later) // (timer.latch + 2) + 1
-        return self._cycle_ns(timer, later + period * (timer.latch + 2))
+            return self._flag_ns(timer, self._first_period(timer))
+        period = self._whole_periods(timer, cycles) + 1
+        return self._flag_ns(timer, self._later_periods(timer) + period * (timer.latch + 2))

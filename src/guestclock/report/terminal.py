@@ -97,7 +97,9 @@ def _rows(columns: Iterable[Column]) -> list[tuple[str, str]]:
 def _title(tables: Tables) -> str:
     meta = tables.meta
     parts = [str(meta[name]) for name in ("guest", "clock") if name in meta]
-    parts += [f"{meta[name]} {name}" for name in ("chip", "pacing", "host", "bus") if name in meta]
+    if meta.get("chip", "chip") != "chip":
+        parts.append(f"VIA of {meta['chip']}")
+    parts += [f"{meta[name]} {name}" for name in ("pacing", "host", "bus") if name in meta]
     parts += [f"{name} {meta[name]}" for name in ("stall", "seed") if meta.get(name) is not None]
     return ", ".join(parts)
 
