@@ -234,6 +234,28 @@ def test_a_bad_end_shows_the_last_lines(guestclock: Command) -> None:
     assert "Traceback" not in ended.err
 
 
+# QEMU's VIAs.
+
+
+def test_a_chip_that_is_not_there(guestclock: Command) -> None:
+    refused(guestclock("run", "--chip", "6526"), "chip '6526'", "chip", "qemu-7.2", "patch-9", "series-2021")
+
+
+def test_a_chip_that_has_no_bus_to_choose(guestclock: Command) -> None:
+    refused(guestclock("run", "--chip", "qemu-7.2", "--bus", "phi2"), "bus 'phi2'", "leave --bus out")
+
+
+@pytest.mark.compiled_only
+def test_qemu_s_via_is_at_fault_in_virtual_time_too_and_says_whose_it_is(guestclock: Command) -> None:
+    command = ("run", "--chip", "qemu-7.2", "--pacing", "virtual", "--phases", "hunt:1", "--ram", "4")
+    first, second = guestclock(*command), guestclock(*command)
+    assert first.status == 1
+    assert first.out == second.out
+    text = " ".join(first.out.split())
+    assert "VIA of qemu-7.2" in text
+    assert "The clock went back" in text
+
+
 # Help.
 
 
@@ -265,8 +287,8 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
 
 
 OPTIONS = [
-    *("--guest", "--kernel", "--initrd", "--append", "--pacing", "--host", "--bus", "--seconds", "--calls"),
-    *("--stall", "--ram", "--seed", "--json", "--save", "--console", "--watchdog"),
+    *("--guest", "--kernel", "--initrd", "--append", "--chip", "--pacing", "--host", "--bus", "--seconds"),
+    *("--calls", "--stall", "--ram", "--seed", "--json", "--save", "--console", "--watchdog"),
 ]
 
 
@@ -284,7 +306,12 @@ def test_the_shell_completes_commands_and_options(shell: str) -> None:
     script = python(program, _GUESTCLOCK_COMPLETE=f"source_{shell}")
     assert script.returncode == 0
     assert "guestclock" in script.stdout
-    for line, offered in {"guestclock ": "build-guest", "guestclock run --pac": "--pacing"}.items():
+    completions = {
+        "guestclock ": "build-guest",
+        "guestclock run --pac": "--pacing",
+        "guestclock run --chip qemu": "qemu-7.2",
+    }
+    for line, offered in completions.items():
         done = python(
             program,
             _GUESTCLOCK_COMPLETE=f"complete_{shell}",
