@@ -19,13 +19,21 @@ from guestclock.chips.registers import (
     IER,
     IFR,
     NEVER,
+    ORA,
+    ORA_NO_HANDSHAKE,
+    ORB,
     PB6,
+    PCR,
+    SR,
     T1CH,
     T1CL,
     T1LH,
     T1LL,
     T2CH,
     T2CL,
+    WATCH_CA2,
+    WATCH_CB1,
+    WATCH_CB2,
     WATCH_IRQ,
     WATCH_PB7,
 )
@@ -35,39 +43,70 @@ from guestclock.chips.registers import (
 ANCHORS = ("now", "t1", "t2", "t2_low")
 FARTHEST_ANCHOR_CYCLES = 300
 
+OUTPUTS = {WATCH_IRQ: "irq", WATCH_PB7: "pb7", WATCH_CA2: "ca2", WATCH_CB1: "cb1", WATCH_CB2: "cb2"}
+
 T1_MODES = (0, ACR_T1_FREE_RUN, ACR_T1_PB7, ACR_T1_FREE_RUN | ACR_T1_PB7)
 SR_MODES = tuple(range(0, ACR_SR_MODE + 1, 4))
 
 
 class Theme(NamedTuple):
-    """What a program is about: which kinds of action, registers and ACR values it prefers."""
+    """What a program is about: which kinds of action, registers, ACR and PCR values it prefers."""
 
     kinds: tuple[str, ...]
     registers: tuple[int, ...]
     acr_values: tuple[int, ...]
+    pcr_values: tuple[int, ...] = tuple(range(256))
 
 
 ACCESSES = ("read", "write", "write", "share")
-EVERYTHING = (*ACCESSES, "pins_a", "pins_b", "toggle_pb6", "flags", "reset", "wait")
-THEMES = (
-    Theme(ACCESSES * 3, (T1CL, T1CH, T1LL, T1LH, ACR, IFR, IER), T1_MODES),
-    Theme((*ACCESSES * 3, "toggle_pb6"), (T2CL, T2CL, T2CH, ACR, IFR, IER), SR_MODES),
-    Theme(
-        (*ACCESSES, *["toggle_pb6"] * 16),
-        (T2CL, T2CL, T2CH, ACR, IFR, IER),
-        tuple(ACR_T2_PULSES | mode for mode in SR_MODES) + SR_MODES[1:2],
-    ),
-    Theme(
-        EVERYTHING,
-        tuple(range(16)),
-        tuple(t1 | t2 | sr for t1 in T1_MODES for t2 in (0, ACR_T2_PULSES) for sr in SR_MODES),
-    ),
+LINES = ("ca1", "ca2", "cb1", "cb2")
+EVERYTHING = (*ACCESSES, *LINES, "pins_a", "pins_b", "toggle_pb6", "reset", "wait")
+PORTS = (ORB, ORA, ORA_NO_HANDSHAKE)
+TIMERS = Theme(ACCESSES * 3, (T1CL, T1CH, T1LL, T1LH, ACR, IFR, IER), T1_MODES)
+T2_AND_SR = Theme((*ACCESSES * 3, "toggle_pb6"), (T2CL, T2CL, T2CH, ACR, IFR, IER), SR_MODES)
+PULSES = Theme(
+    (*ACCESSES, *["toggle_pb6"] * 16),
+    (T2CL, T2CL, T2CH, ACR, SR, IFR, IER),
+    tuple(ACR_T2_PULSES | mode for mode in SR_MODES) + SR_MODES[1:2],
 )
+# Little but accesses to SR: bytes are completed.
+BYTES = Theme(
+    ("read", "write", "share", "cb2", "cb2", *["wait"] * 20),
+    (SR, SR, SR, SR, SR, T2CL, T2CH, ACR, IFR, IER),
+    SR_MODES[1:3] + SR_MODES[4:7],
+)
+SHIFTS = Theme(
+    ("read", "write", "write", "share", "cb1", "cb2", "wait", "wait"),
+    (SR, SR, SR, T2CL, T2CH, ACR, IFR, IER),
+    SR_MODES,
+)
+CLOCKED_FROM_OUTSIDE = Theme(
+    ("read", "write", "cb2", "cb2", *["cb1"] * 12),
+    (SR, SR, ACR, ACR, PCR, IFR, IER),
+    (SR_MODES[0], SR_MODES[3], SR_MODES[7], *SR_MODES),
+)
+HANDSHAKES = Theme(
+    (*ACCESSES, *LINES * 3, "pins_a", "pins_b"),
+    (*PORTS * 3, PCR, IFR, IER, ACR),
+    (0, 1, 2, 3, 3, 3, *SR_MODES),
+    (0x88, 0x99, 0xAA, 0x8A, 0xA8, 0x00, 0x11, 0x22, 0x66, 0x44, 0xEE, 0xCC, 0x55),
+)
+WHOLE = Theme(
+    EVERYTHING,
+    tuple(range(16)),
+    tuple(
+        t1 | t2 | sr | latches
+        for t1 in T1_MODES for t2 in (0, ACR_T2_PULSES) for sr in SR_MODES for latches in range(4)
+    ),
+)  # fmt: skip
+THEMES = (TIMERS, T2_AND_SR, PULSES, BYTES, SHIFTS, CLOCKED_FROM_OUTSIDE, HANDSHAKES, WHOLE)
 
 # Counters mostly start small, so that programs see many timeouts; flags are mostly enabled.
 LOW_VALUES = (0, 1, 2, 3, 5, 9, 0x40, 0x60, 0xFE, 0xFF)
 HIGH_VALUES = (0, 0, 0, 0, 1, 2)
-IER_VALUES = (0xFF, 0xE0, 0xC0, 0xA0, 0x40, 0x20)
+IER_VALUES = (0xFF, 0xFF, 0x84, 0xE0, 0xC0, 0xA0, 0x40, 0x20)
+SR_VALUES = (0x00, 0x01, 0x5A, 0x80, 0xFE, 0xFF)
+NARROW = {T1CH: HIGH_VALUES, T1LH: HIGH_VALUES, T2CH: HIGH_VALUES, IER: IER_VALUES, SR: SR_VALUES}
 
 
 class Action(NamedTuple):
@@ -84,9 +123,9 @@ def values_of(register: int, theme: Theme) -> tuple[int, ...]:
     """Return what programs write to a register."""
     if register == ACR:
         return theme.acr_values
-    if register == IER:
-        return IER_VALUES
-    return HIGH_VALUES if register in {T1CH, T1LH, T2CH} else LOW_VALUES
+    if register == PCR:
+        return theme.pcr_values
+    return NARROW.get(register, LOW_VALUES)
 
 
 def random_program(rng: random.Random, steps: int, longest_gap: int) -> Iterator[Action]:
@@ -95,7 +134,7 @@ def random_program(rng: random.Random, steps: int, longest_gap: int) -> Iterator
         if step % 40 == 0:
             theme = rng.choice(THEMES)
         anchor = rng.choice(ANCHORS)
-        gap = rng.choice([0, 1, 2, rng.randrange(longest_gap)]) if anchor == "now" else rng.randrange(-2, 5)
+        gap = rng.choice([0, 1, 2, rng.randrange(longest_gap)]) if anchor == "now" else rng.randrange(-2, 6)
         kind = rng.choice(theme.kinds)
         register = rng.choice(theme.registers)
         value = rng.choice(values_of(register, theme)) if rng.random() < 0.9 else rng.randrange(256)
@@ -110,6 +149,10 @@ def visible(chip: Mos6522 | Mos6522Stepwise) -> dict[str, object]:
             "now",
             "irq",
             "pb7",
+            "ca1",
+            "ca2",
+            "cb1",
+            "cb2",
             "t1_underflows",
             "t1_flag_half",
             "t2_flag_half",
@@ -120,13 +163,18 @@ def visible(chip: Mos6522 | Mos6522Stepwise) -> dict[str, object]:
     seen["port_a"] = (chip.port_a_output(), chip.port_a_levels())
     seen["port_b"] = (chip.port_b_output(), chip.port_b_levels())
     if isinstance(chip, Mos6522Stepwise):
-        scratch: Mos6522 | Mos6522Stepwise = copy.copy(chip)
+        scratch: Mos6522 | Mos6522Stepwise = copy.deepcopy(chip)
     else:
         scratch = Mos6522()
         scratch.restore(chip.snapshot())
     seen["IFR"] = scratch.read_here(IFR)
     seen["registers"] = bytes(scratch.read_here(register) for register in range(16)).hex()
     return seen
+
+
+def outputs(chip: Mos6522Stepwise) -> dict[int, bool]:
+    """Return the levels of what can be watched."""
+    return {watch: getattr(chip, name) for watch, name in OUTPUTS.items()}
 
 
 class Pair:
@@ -157,22 +205,23 @@ class Pair:
     def _pass_time(self, cycle: int) -> None:
         """Step the oracle to the cycle; the outputs change when the closed form said they would."""
         oracle = self.stepwise
-        promised = {watch: self.closed.next_event(watch) for watch in (WATCH_IRQ, WATCH_PB7)}
-        assert self.closed.next_event(WATCH_IRQ | WATCH_PB7) == min(promised.values())
+        promised = {watch: self.closed.next_event(watch) for watch in OUTPUTS}
+        assert self.closed.next_event(sum(OUTPUTS)) == min(promised.values())
         assert self.closed.next_event(0) == NEVER
-        level = {WATCH_IRQ: oracle.irq, WATCH_PB7: oracle.pb7}
+        before = outputs(oracle)
         first_change: dict[int, int] = {}
         while oracle.now < cycle:
             oracle.step()
-            if oracle.irq_asserted() != level[WATCH_IRQ]:
-                first_change.setdefault(WATCH_IRQ, 2 * oracle.now + 1)
-            if oracle.acr & ACR_T1_PB7 and oracle.pb7 != level[WATCH_PB7]:
-                first_change.setdefault(WATCH_PB7, 2 * oracle.now + 1)
+            now = outputs(oracle)
+            if now != before:
+                for watch in OUTPUTS:
+                    if now[watch] != before[watch]:
+                        first_change.setdefault(watch, 2 * oracle.now + 1)
         for watch, half in promised.items():
             if watch in first_change:
-                assert half == first_change[watch]
+                assert half == first_change[watch], watch
             else:
-                assert half > 2 * cycle + 1
+                assert half > 2 * cycle + 1, watch
         self.closed.advance(cycle)
 
     @staticmethod
@@ -189,9 +238,15 @@ class Pair:
             case "pins_b":
                 chip.set_pins_b(action.value, cycle)
             case "toggle_pb6":
-                chip.set_pins_b(chip.pins_b ^ PB6, cycle)
-            case "flags":
-                chip.ifr |= action.value & 0x1F  # as edges on CA1, CA2, CB1, CB2 and the shift register would
+                chip.set_pins_b(chip.port_b.pins ^ PB6, cycle)
+            case "ca1":
+                chip.set_ca1(not chip.port_a.c1, cycle)
+            case "ca2":
+                chip.set_ca2(not chip.port_a.c2, cycle)
+            case "cb1":
+                chip.set_cb1(not chip.port_b.c1, cycle)
+            case "cb2":
+                chip.set_cb2(not chip.port_b.c2, cycle)
             case "reset":
                 chip.reset(cycle)
         return None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from guestclock.chips import registers
 
-PXD = Path(__file__).parents[2] / "src/guestclock/chips/mos6522.pxd"
+PXD = Path(__file__).parents[2] / "src/guestclock/chips/via_constants.pxd"
 
 
 def test_the_constants_of_the_compiled_chip_are_those_of_registers() -> None:

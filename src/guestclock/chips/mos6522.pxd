@@ -1,72 +1,13 @@
 # C types of mos6522.py, and what other compiled modules may call without the GIL.
-#
-# Names as in registers.py (tests/chips/test_registers.py compares them).  They are C constants
-# here so that the register dispatch becomes a switch.
 cimport cython
 from libc.stdint cimport int64_t
 
-cdef extern from *:
-    """
-    #define NEVER INT64_MAX
-    """
-    const int64_t NEVER
+from guestclock.chips.shift_register cimport ShiftRegister
+from guestclock.chips.via_constants cimport *
+from guestclock.chips.via_port cimport ViaPort
 
-cdef enum:
-    ORB = 0x0
-    ORA = 0x1
-    DDRB = 0x2
-    DDRA = 0x3
-    T1CL = 0x4
-    T1CH = 0x5
-    T1LL = 0x6
-    T1LH = 0x7
-    T2CL = 0x8
-    T2CH = 0x9
-    SR = 0xA
-    ACR = 0xB
-    PCR = 0xC
-    IFR = 0xD
-    IER = 0xE
-    ORA_NO_HANDSHAKE = 0xF
 
-    IFR_CA2 = 0x01
-    IFR_CA1 = 0x02
-    IFR_SR = 0x04
-    IFR_CB2 = 0x08
-    IFR_CB1 = 0x10
-    IFR_T2 = 0x20
-    IFR_T1 = 0x40
-    IFR_ANY = 0x80
-    IFR_FLAGS = 0x7F
-    IER_SET = 0x80
-
-    ACR_SR_MODE = 0x1C
-    ACR_T2_PULSES = 0x20
-    ACR_T1_FREE_RUN = 0x40
-    ACR_T1_PB7 = 0x80
-    SR_IN_T2 = 0x04
-    SR_OUT_FREE = 0x10
-    SR_OUT_T2 = 0x14
-
-    PCR_CA2_MODE = 0x0E
-    PCR_CB2_MODE = 0xE0
-    CA2_INDEPENDENT_FALLING = 0x02
-    CA2_INDEPENDENT_RISING = 0x06
-    CB2_INDEPENDENT_FALLING = 0x20
-    CB2_INDEPENDENT_RISING = 0x60
-
-    PB6 = 0x40
-    PB7 = 0x80
-
-    WATCH_IRQ = 1
-    WATCH_PB7 = 2
-
-    READ_T1CL = 0x01
-    WRITE_T1CH = 0x02
-    WRITE_T1LH = 0x04
-    READ_T2CL = 0x08
-    WRITE_T2CH = 0x10
-    WRITE_IFR = 0x20
+cdef int64_t _second_half(int64_t cycle) noexcept nogil
 
 
 @cython.final
@@ -78,8 +19,10 @@ cdef class Mos6522:
     cdef public int64_t last_access
     cdef int64_t attention
 
-    cdef public int ora, orb, ddra, ddrb, sr, acr, pcr, ifr, ier
-    cdef public int pins_a, pins_b
+    cdef readonly ViaPort port_a, port_b
+    cdef readonly ShiftRegister shifter
+    cdef public int acr, pcr, ifr, ier
+    cdef int64_t sr_tick
 
     cdef public int t1_latch
     cdef public int64_t t1_zero
@@ -88,7 +31,7 @@ cdef class Mos6522:
     cdef public bint pb7_output
 
     cdef public int t2_latch
-    cdef public int64_t t2_base, t2_low_zero, t2_loaded, t2_flag_half
+    cdef public int64_t t2_base, t2_low_zero, t2_loaded, t2_reloaded, t2_flag_half
     cdef public bint t2_borrowed, t2_armed, t2_pulse_waits
     cdef public int pb6, pb6_before
     cdef public int64_t pb6_cycle
@@ -104,20 +47,45 @@ cdef class Mos6522:
     cpdef void write_here(self, int register, int value) noexcept nogil
     @cython.locals(flags=int)
     cdef bint irq_asserted(self) noexcept nogil
+    @cython.locals(flags=int)
+    cdef int _flags_of_next_cycle(self) noexcept nogil
     @cython.locals(event=int64_t)
     cdef int64_t next_event_half(self, int watch) noexcept nogil
+    @cython.locals(event=int64_t, edge=bint)
+    cdef int64_t _next_line_half(self, int watch) noexcept nogil
+    @cython.locals(edge=bint)
+    cdef int64_t _next_cb2_change(self) noexcept nogil
 
     cdef void _pins_at(self, int64_t cycle) except *
     cpdef int port_a_levels(self) noexcept nogil
-    @cython.locals(rest=int)
     cpdef int port_b_levels(self) noexcept nogil
     cpdef int port_a_output(self) noexcept nogil
-    @cython.locals(levels=int)
     cpdef int port_b_output(self) noexcept nogil
+    cdef int _with_pb7(self, int levels) noexcept nogil
+    cdef bint _cb2_level(self, int64_t cycle) noexcept nogil
 
+    @cython.locals(shown=int)
     cdef int _read_rest(self, int register) noexcept nogil
+    cdef int _port_a_inputs(self) noexcept nogil
+    cdef int _port_b_inputs(self) noexcept nogil
     cdef void _schedule(self) noexcept nogil
     cdef void _catch_up(self) noexcept nogil
+    @cython.locals(edges=int)
+    cdef void _port_a_lines_act(self) noexcept nogil
+    @cython.locals(edges=int)
+    cdef void _port_b_lines_act(self) noexcept nogil
+    @cython.locals(edges=int)
+    cdef int _port_b_edges(self) noexcept nogil
+    cdef bint _cb1_changes(self) noexcept nogil
+
+    cdef void _access_sr(self, int64_t ready) noexcept nogil
+    @cython.locals(earliest=int64_t)
+    cdef int64_t _next_tick(self) noexcept nogil
+    cdef int64_t _tick_period(self) noexcept nogil
+    @cython.locals(ticks=int64_t)
+    cdef void _ticks_act(self) noexcept nogil
+    cdef int64_t _after_ticks(self, int64_t ticks) noexcept nogil
+    cdef int64_t _shifted_at(self) noexcept nogil
 
     @cython.locals(period=int64_t, whole_periods=int64_t)
     cdef void _t1_catch_up(self) noexcept nogil
@@ -127,7 +95,6 @@ cdef class Mos6522:
 
     cdef bint _t2_beats(self, int access) noexcept nogil
     cdef int _t2_count(self) noexcept nogil
-    @cython.locals(mode=int)
     cdef bint _t2_clocks_sr(self) noexcept nogil
     cdef int _t2_high(self) noexcept nogil
     cdef void _t2_start(self, int count, bint borrowed) noexcept nogil
@@ -150,11 +117,11 @@ cdef class Mos6522:
     cdef void _write_ifr(self, int value) noexcept nogil
     @cython.locals(timed_out=bint)
     cdef void _write_control(self, int register, int value) noexcept nogil
+    cdef void _follow_open_latches(self) noexcept nogil
     @cython.locals(count=int, borrowed=bint)
     cdef void _set_acr(self, int value) noexcept nogil
+    cdef void _set_pcr(self, int value) noexcept nogil
     cdef void _write_port(self, int register, int value) noexcept nogil
-    @cython.locals(mode=int)
-    cdef void _clear_port_a_flags(self) noexcept nogil
-    @cython.locals(mode=int)
-    cdef void _clear_port_b_flags(self) noexcept nogil
+    cdef void _acknowledge_a(self) noexcept nogil
+    cdef void _acknowledge_b(self) noexcept nogil
     cdef void _pb6_may_change(self) noexcept nogil

@@ -25,7 +25,10 @@ from typing import Any
 
 import cython
 
-if not cython.compiled:  # Compiled, these names are C constants: see mos6522.pxd.
+from guestclock.chips.shift_register import ShiftRegister
+from guestclock.chips.via_port import ViaPort
+
+if not cython.compiled:  # Compiled, these names are C constants: see via_constants.pxd.
     from guestclock.chips.registers import *  # noqa: F403
 
 # Fact 20: neither counters nor latches are zero at power-up.  Which values they hold is chance.
@@ -69,9 +72,10 @@ class Mos6522:
         self.timeout_beats = timeout_beats
         self.now = 0
         self.last_access = -1
-        self.ora = self.orb = self.ddra = self.ddrb = 0
-        self.sr = self.acr = self.pcr = self.ifr = self.ier = 0
-        self.pins_a = self.pins_b = 0xFF
+        self.port_a = ViaPort()
+        self.port_b = ViaPort()
+        self.shifter = ShiftRegister()
+        self.acr = self.pcr = self.ifr = self.ier = 0
         # T1: the counter shows (t1_zero - now) mod 65536 up to the cycle t1_zero + 1, in which it
         # has passed zero; t1_timed_out says that this cycle has come and been dealt with.
         self.t1_latch = POWER_UP_COUNT
@@ -83,12 +87,13 @@ class Mos6522:
         self.pb7_output = 1
         # T2: the counter shows (t2_base - now) mod 65536, or t2_base while PB6 clocks it.
         # t2_low_zero: the cycle in which the low byte shows 0, kept while T2 clocks the shift
-        # register.  t2_loaded: the cycle in which it last came from the latch.  t2_borrowed:
-        # whether it last passed zero, kept while PB6 clocks T2.
+        # register.  t2_loaded: the cycle in which it last came from the latch; t2_reloaded: the same,
+        # because it had passed zero.  t2_borrowed: whether it last passed zero, kept while PB6 clocks T2.
         self.t2_latch = POWER_UP_COUNT & 0xFF
         self.t2_base = POWER_UP_COUNT
         self.t2_low_zero = 0
         self.t2_loaded = 0
+        self.t2_reloaded = -1
         self.t2_borrowed = False
         self.t2_armed = False
         self.t2_flag_half = -1
@@ -168,25 +173,43 @@ class Mos6522:
 
     def _read_rest(self, register: int) -> int:
         if register == ORB:
-            self._clear_port_b_flags()
-            return self.port_b_levels()
+            shown = self._port_b_inputs()
+            self._acknowledge_b()
+            return shown
         if register == ORA:
-            self._clear_port_a_flags()
-            return self.port_a_levels()
+            shown = self._port_a_inputs()
+            self._acknowledge_a()
+            self.port_a.access(self.now)
+            return shown
         if register == ORA_NO_HANDSHAKE:
-            return self.port_a_levels()
+            return self._port_a_inputs()
         if register == DDRB:
-            return self.ddrb
+            return self.port_b.direction
         if register == DDRA:
-            return self.ddra
+            return self.port_a.direction
         if register == SR:
             self.ifr &= ~IFR_SR
-            return self.sr
+            self._access_sr(self.now + 2)
+            return self.shifter.value
         if register == ACR:
             return self.acr
         if register == PCR:
             return self.pcr
         return self.ier | IER_SET
+
+    def _port_a_inputs(self) -> int:
+        """Return what a read of port A shows: the pins, or what the latch caught of them (fact 24)."""
+        if self.ifr & IFR_CA1 and self.acr & ACR_LATCH_A:
+            return self.port_a.latch
+        return self.port_a.levels()
+
+    def _port_b_inputs(self) -> int:
+        """Return what a read of port B shows: ORB and PB7's timer where they drive, else as port A."""
+        if not (self.ifr & IFR_CB1 and self.acr & ACR_LATCH_B):
+            return self.port_b_levels()
+        return self._with_pb7(
+            (self.port_b.output & self.port_b.direction) | (self.port_b.latch & ~self.port_b.direction)
+        )
 
     def write_here(self, register: int, value: int) -> None:
         """Write in the cycle last advanced to, and step to the next cycle, where it takes effect."""
@@ -207,17 +230,33 @@ class Mos6522:
         The pin falls half a cycle before the flag can be read (fact 4).
         """
         flags = self.ifr
+        if self.attention == self.now + 1:
+            flags |= self._flags_of_next_cycle()
+        return (flags & self.ier) != 0
+
+    def _flags_of_next_cycle(self) -> int:
+        """Return the flags that will be set in the next cycle whatever the CPU does now."""
+        flags = 0
         if self.now == self.t1_zero and self.t1_armed:
-            flags |= IFR_T1
+            flags = IFR_T1
         if self._t2_timeout() == self.now + 1:
             flags |= IFR_T2
-        return (flags & self.ier) != 0
+        if self.port_a.lines_wait:
+            flags |= self.port_a.edges()
+        if self.port_b.lines_wait:
+            flags |= self._port_b_edges() << PORT_B_EDGES
+            if self._cb1_changes() and self.shifter.cb1_completes(self.port_b.c1 != 0):
+                flags |= IFR_SR
+        if self._shifted_at() == self.now + 1:
+            flags |= IFR_SR
+        return flags
 
     def next_event_half(self, watch: int) -> int:
         """Return the half-cycle of the next change of a watched output if nobody touches the chip.
 
-        ``watch`` is a sum of ``WATCH_IRQ`` and ``WATCH_PB7``.  Changes up to the end of the
-        current cycle are over; ``NEVER`` when no change comes.
+        ``watch`` is a sum of ``WATCH_IRQ``, ``WATCH_PB7``, ``WATCH_CA2``, ``WATCH_CB1`` and
+        ``WATCH_CB2``.  Changes up to the end of the current cycle are over; ``NEVER`` when no change
+        comes.
         """
         event = NEVER
         if watch & WATCH_IRQ and not self.irq_asserted():
@@ -225,22 +264,75 @@ class Mos6522:
                 event = self._t1_next_half()
             if self.ier & IFR_T2:
                 event = min(event, self._t2_next_half())
+            if self.ier & IFR_SR:
+                event = min(event, _second_half(self._shifted_at() - 1))
         if watch & WATCH_PB7 and self.acr & ACR_T1_PB7:
             event = min(event, self._t1_next_half())
+        if watch & (WATCH_CA2 | WATCH_CB1 | WATCH_CB2):
+            event = min(event, self._next_line_half(watch))
         return event
+
+    def _next_line_half(self, watch: int) -> int:
+        event = NEVER
+        if watch & WATCH_CA2:
+            edge = self.port_a.lines_wait and self.port_a.edges() & C1_EDGE != 0
+            event = self.port_a.next_c2_change(self.now, edge)
+        if watch & WATCH_CB1 and self.shifter.drives_cb1():
+            event = min(event, self.sr_tick)
+        if watch & WATCH_CB2:
+            event = min(event, self._next_cb2_change())
+        return _second_half(event)
+
+    def _next_cb2_change(self) -> int:
+        if self.acr & ACR_SR_MODE == SR_DISABLED:
+            edge = self.port_b.lines_wait and self._port_b_edges() & C1_EDGE != 0
+            return self.port_b.next_c2_change(self.now, edge)
+        if not self.acr & SR_OUT_FREE:
+            return NEVER
+        if (
+            self.port_b.lines_wait
+            and self._cb1_changes()
+            and self.shifter.cb1_changes_data(self.port_b.c1 != 0)
+        ):
+            return self.now + 1
+        return self._after_ticks(self.shifter.ticks_to_data())
 
     # ------------------------------------------------------------------ pins
 
     def set_pins_a(self, levels: int, cycle: int) -> None:
         """Drive port A's pins from outside, from that cycle on.  Pins come before the cycle's access."""
         self._pins_at(cycle)
-        self.pins_a = levels & 0xFF
+        self.port_a.pins = levels & 0xFF
 
     def set_pins_b(self, levels: int, cycle: int) -> None:
         """Drive port B's pins from outside, from that cycle on.  Pins come before the cycle's access."""
         self._pins_at(cycle)
-        self.pins_b = levels & 0xFF
+        self.port_b.pins = levels & 0xFF
         self._pb6_may_change()
+
+    def set_ca1(self, level: int, cycle: int) -> None:
+        """Drive CA1 from outside, 0 or 1, from that cycle on; an edge acts in the cycle after it."""
+        self._pins_at(cycle)
+        self.port_a.set_c1(level, cycle)
+        self._schedule()
+
+    def set_ca2(self, level: int, cycle: int) -> None:
+        """Drive CA2 from outside, 0 or 1, from that cycle on; an edge acts in the cycle after it."""
+        self._pins_at(cycle)
+        self.port_a.set_c2(level, cycle)
+        self._schedule()
+
+    def set_cb1(self, level: int, cycle: int) -> None:
+        """Drive CB1 from outside, 0 or 1, from that cycle on; an edge acts in the cycle after it."""
+        self._pins_at(cycle)
+        self.port_b.set_c1(level, cycle)
+        self._schedule()
+
+    def set_cb2(self, level: int, cycle: int) -> None:
+        """Drive CB2 from outside, 0 or 1, from that cycle on; an edge acts in the cycle after it."""
+        self._pins_at(cycle)
+        self.port_b.set_c2(level, cycle)
+        self._schedule()
 
     def _pins_at(self, cycle: int) -> None:
         self._check_not_over(cycle)
@@ -248,25 +340,33 @@ class Mos6522:
 
     def port_a_levels(self) -> int:
         """Return the levels of port A's pins: the chip's where it drives, else those from outside."""
-        return (self.ora & self.ddra) | (self.pins_a & ~self.ddra)
+        return self.port_a.levels()
 
     def port_b_levels(self) -> int:
         """Return the levels of port B's pins: the chip's where it drives, else those from outside."""
-        if self.acr & ACR_T1_PB7:  # PB7 is the timer's whatever DDRB7 says (fact 15)
-            rest = (self.orb & self.ddrb) | (self.pins_b & ~self.ddrb)
-            return (rest & ~PB7) | (PB7 if self.pb7_output else 0)
-        return (self.orb & self.ddrb) | (self.pins_b & ~self.ddrb)
+        return self._with_pb7(self.port_b.levels())
 
     def port_a_output(self) -> int:
         """Return what the chip drives on port A; 1 where it does not drive."""
-        return self.ora | (~self.ddra & 0xFF)
+        return self.port_a.driven_levels()
 
     def port_b_output(self) -> int:
         """Return what the chip drives on port B; 1 where it does not drive."""
-        levels = self.orb | (~self.ddrb & 0xFF)
+        return self._with_pb7(self.port_b.driven_levels())
+
+    def _with_pb7(self, levels: int) -> int:
+        """Replace PB7 where it is the timer's, whatever DDRB7 says (fact 15)."""
         if self.acr & ACR_T1_PB7:
             return (levels & ~PB7) | (PB7 if self.pb7_output else 0)
         return levels
+
+    def _cb2_level(self, cycle: int) -> bool:
+        """Tell whether the CB2 pin is high at the end of the cycle, the current one or that before."""
+        if self.acr & ACR_SR_MODE == SR_DISABLED:
+            return self.port_b.c2_level(cycle)
+        if self.acr & SR_OUT_FREE:
+            return self.shifter.data != 0
+        return self.port_b.c2 != 0
 
     @property
     def irq(self) -> bool:
@@ -281,6 +381,26 @@ class Mos6522:
             return not level
         return level
 
+    @property
+    def ca1(self) -> bool:
+        """Whether the CA1 pin is high at the end of the current cycle."""
+        return self.port_a.c1 != 0
+
+    @property
+    def ca2(self) -> bool:
+        """Whether the CA2 pin is high at the end of the current cycle."""
+        return self.port_a.c2_level(self.now)
+
+    @property
+    def cb1(self) -> bool:
+        """Whether the CB1 pin is high at the end of the current cycle."""
+        return (self.shifter.clock if self.shifter.drives_cb1() else self.port_b.c1) != 0
+
+    @property
+    def cb2(self) -> bool:
+        """Whether the CB2 pin is high at the end of the current cycle."""
+        return self._cb2_level(self.now)
+
     def next_event(self, watch: int) -> int:
         """Return :meth:`next_event_half`: the half-cycle of the next change of a watched output."""
         return self.next_event_half(watch)
@@ -293,7 +413,8 @@ class Mos6522:
         Counters, latches and the shift register survive.
         """
         self._pins_at(cycle)
-        self.ora = self.orb = self.ddra = self.ddrb = 0
+        self.port_a.reset(cycle)
+        self.port_b.reset(cycle)
         self.pcr = self.ifr = self.ier = 0
         self.t1_armed = False
         self.t2_armed = False
@@ -302,14 +423,18 @@ class Mos6522:
 
     def snapshot(self) -> dict[str, Any]:
         """Return the whole state as plain data: names and integers, and the variant's name."""
-        return {name: getattr(self, name) for name in STATE}
+        state = {name: getattr(self, name) for name in STATE}
+        return state | {name: getattr(self, name).snapshot() for name in PARTS}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state that :meth:`snapshot` returned, of this or another chip."""
-        if state.keys() != set(STATE):
-            raise ValueError(f"not a 6522's state, wrong or missing: {sorted(state.keys() ^ set(STATE))}")
+        wrong = state.keys() ^ {*STATE, *PARTS}
+        if wrong:
+            raise ValueError(f"not a 6522's state, wrong or missing: {sorted(wrong)}")
         for name in STATE:
             setattr(self, name, state[name])
+        for name in PARTS:
+            getattr(self, name).restore(state[name])
         self._schedule()
 
     # ------------------------------------------------------------------ time passes
@@ -318,13 +443,99 @@ class Mos6522:
         """Set the cycle from which on `advance` has to do more than count."""
         self.t2_due = self._t2_next_due()
         self.attention = min(self.t1_zero + 1 + self.t1_timed_out, self.t2_due)
+        self.sr_tick = self._next_tick() if self.shifter.runs() else NEVER
+        self.attention = min(self.attention, self.sr_tick)
+        if self.port_a.lines_wait:
+            self.attention = min(self.attention, self.port_a.lines_cycle + 1)
+        if self.port_b.lines_wait:
+            self.attention = min(self.attention, self.port_b.lines_cycle + 1)
 
     def _catch_up(self) -> None:
+        if self.port_a.lines_wait and self.now > self.port_a.lines_cycle:
+            self._port_a_lines_act()
+        if self.port_b.lines_wait and self.now > self.port_b.lines_cycle:
+            self._port_b_lines_act()
+        if self.now >= self.sr_tick:
+            self._ticks_act()
         if self.now > self.t1_zero:
             self._t1_catch_up()
         if self.now >= self.t2_due:
             self._t2_catch_up()
         self._schedule()
+
+    # What waits since the cycle before: edges of the lines, seen by PCR and ACR as they were then.
+
+    def _port_a_lines_act(self) -> None:
+        edges = self.port_a.edges()
+        if edges & C1_EDGE and not self.ifr & IFR_CA1:
+            self.port_a.latch = self.port_a.levels()
+        self.ifr |= edges
+        self.port_a.lines_acted(edges & C1_EDGE != 0)
+
+    def _port_b_lines_act(self) -> None:
+        edges = self._port_b_edges()
+        if self._cb1_changes() and self.shifter.cb1_moves(
+            self.port_b.c1 != 0, self._cb2_level(self.port_b.lines_cycle)
+        ):
+            self.ifr |= IFR_SR
+        if edges & C1_EDGE and not self.ifr & IFR_CB1:
+            self.port_b.latch = self.port_b_levels()
+        self.ifr |= edges << PORT_B_EDGES
+        self.port_b.lines_acted(edges & C1_EDGE != 0)
+
+    def _port_b_edges(self) -> int:
+        """Return the active edges of CB1 and CB2; one that the shift register drives makes none."""
+        edges = self.port_b.edges()
+        if self.shifter.drives_cb1():
+            edges &= ~C1_EDGE
+        if self.acr & SR_OUT_FREE:
+            edges &= ~C2_EDGE
+        return edges
+
+    def _cb1_changes(self) -> bool:
+        """Tell whether CB1, changed from outside, is the shift clock."""
+        return self.port_b.c1 != self.port_b.c1_before and not self.shifter.drives_cb1()
+
+    # The shift register under the chip's own clock: φ2, or T2's low byte, a cycle after it reloads.
+
+    def _access_sr(self, ready: int) -> None:
+        self.shifter.access(ready)
+        self._schedule()
+
+    def _next_tick(self) -> int:
+        """Return the cycle in which the shift register's clock next ticks, or NEVER."""
+        earliest = max(self.now + 1, self.shifter.ready)
+        if not self.shifter.clocked_by_t2():
+            return earliest
+        if self.t2_reloaded + 1 >= earliest:
+            return self.t2_reloaded + 1
+        if self.acr & ACR_T2_PULSES:
+            return self.pb6_cycle + 2 if self.t2_pulse_waits and self.t2_borrowed else NEVER
+        return self.t2_low_zero + 3
+
+    def _tick_period(self) -> int:
+        return self.t2_latch + 2 if self.shifter.clocked_by_t2() else 1
+
+    def _ticks_act(self) -> None:
+        ticks = 1
+        if not self.acr & ACR_T2_PULSES or not self.shifter.clocked_by_t2():
+            ticks += (self.now - self.sr_tick) // self._tick_period()
+        if self.shifter.tick(ticks, self.port_b.c2 != 0):
+            self.ifr |= IFR_SR
+
+    def _after_ticks(self, ticks: int) -> int:
+        """Return the cycle of the shift clock's n-th tick from now, or NEVER; n = 0 is none."""
+        if ticks == 0 or self.sr_tick == NEVER:
+            return NEVER
+        if ticks > 1 and self.acr & ACR_T2_PULSES and self.shifter.clocked_by_t2():
+            return NEVER
+        return self.sr_tick + (ticks - 1) * self._tick_period()
+
+    def _shifted_at(self) -> int:
+        """Return the cycle in which the shift register's flag is next set by its clock, or NEVER."""
+        if not self.shifter.busy or self.shifter.mode == SR_OUT_FREE:
+            return NEVER
+        return self._after_ticks(self.shifter.ticks_to_flag())
 
     def _t1_catch_up(self) -> None:
         if not self.t1_timed_out:
@@ -382,8 +593,7 @@ class Mos6522:
         return (self.t2_base - self.now) & 0xFFFF
 
     def _t2_clocks_sr(self) -> bool:
-        mode = self.acr & ACR_SR_MODE
-        return mode in (SR_IN_T2, SR_OUT_FREE, SR_OUT_T2)
+        return self.shifter.clocked_by_t2()
 
     def _t2_high(self) -> int:
         """Return how many more times the low byte passes zero before the timeout."""
@@ -445,6 +655,7 @@ class Mos6522:
         if self.t2_borrowed and self._t2_clocks_sr():
             self.t2_base = (self.t2_base & 0xFF00) | self.t2_latch
             self.t2_borrowed = False
+            self.t2_reloaded = self.pb6_cycle + 1
             return
         self.t2_base = (self.t2_base - 1) & 0xFFFF
         self.t2_borrowed = self.t2_base & 0xFF == 0xFF
@@ -464,7 +675,7 @@ class Mos6522:
         if reloads:
             self.t2_low_zero += reloads * period
             self.t2_base += reloads * (period - 0x100)
-            self.t2_loaded = self.t2_low_zero - self.t2_latch
+            self.t2_loaded = self.t2_reloaded = self.t2_low_zero - self.t2_latch
 
     # ------------------------------------------------------------------ writes
 
@@ -502,6 +713,7 @@ class Mos6522:
         self._next_cycle()
         self._t2_start((high << 8) | self.t2_latch, False)
         self.t2_loaded = self.now
+        self.t2_reloaded = -1
         self.t2_armed = True
 
     def _write_ifr(self, value: int) -> None:
@@ -514,75 +726,96 @@ class Mos6522:
 
     def _write_control(self, register: int, value: int) -> None:
         timed_out = self.t1_timed_out
+        if register == SR:
+            self.ifr &= ~IFR_SR
+            self._access_sr(self.now + 2)
+        elif register == ACR:
+            self._follow_open_latches()
         self._next_cycle()
         if register == ACR:
             self._set_acr(value)
             if timed_out and not value & ACR_T1_FREE_RUN:
                 self.t1_armed = False  # fact 9: in the timeout's cycle this write still counts
         elif register == PCR:
-            self.pcr = value
+            self._set_pcr(value)
         elif register == SR:
-            self.sr = value
-            self.ifr &= ~IFR_SR
+            self.shifter.value = value
         elif value & IER_SET:
             self.ier |= value & IFR_FLAGS
         else:
             self.ier &= ~value
+
+    def _follow_open_latches(self) -> None:
+        """Let the latches that the next cycle may find closed hold what the pins are now."""
+        if not (self.ifr & IFR_CA1 and self.acr & ACR_LATCH_A):
+            self.port_a.latch = self.port_a.levels()
+        if not (self.ifr & IFR_CB1 and self.acr & ACR_LATCH_B):
+            self.port_b.latch = self.port_b_levels()
 
     def _set_acr(self, value: int) -> None:
         """Change the modes in this cycle.  Neither timer restarts (fact 10)."""
         count = self._t2_count()
         borrowed = self._t2_low_byte_borrowed()
         self.acr = value
+        self.shifter.enter(value & ACR_SR_MODE)
+        if value & ACR_SR_MODE == SR_DISABLED:
+            self.ifr &= ~IFR_SR  # fact 19
         self._t2_start(count, borrowed)
         self.t2_pulse_waits = False
         if not value & ACR_T1_PB7:
             self.pb7_output = True
 
+    def _set_pcr(self, value: int) -> None:
+        self.pcr = value
+        self.port_a.set_control(value & 0xF, self.now)
+        self.port_b.set_control(value >> PORT_B_CONTROL, self.now)
+
     def _write_port(self, register: int, value: int) -> None:
         if register == ORB:
-            self._clear_port_b_flags()
+            self._acknowledge_b()
+            self.port_b.access(self.now)
         elif register == ORA:
-            self._clear_port_a_flags()
+            self._acknowledge_a()
+            self.port_a.access(self.now)
         self._next_cycle()
         if register == DDRA:
-            self.ddra = value
+            self.port_a.direction = value
         elif register in (ORA, ORA_NO_HANDSHAKE):
-            self.ora = value
+            self.port_a.output = value
         elif register == DDRB:
-            self.ddrb = value
+            self.port_b.direction = value
         else:
-            self.orb = value
+            self.port_b.output = value
         self._pb6_may_change()
 
-    def _clear_port_a_flags(self) -> None:
-        """An access to ORA acknowledges CA1, and CA2 unless its input is independent (fact 25)."""
-        self.ifr &= ~IFR_CA1
-        mode = self.pcr & PCR_CA2_MODE
-        if mode not in (CA2_INDEPENDENT_FALLING, CA2_INDEPENDENT_RISING):
-            self.ifr &= ~IFR_CA2
+    def _acknowledge_a(self) -> None:
+        """An access to ORA clears CA1's flag, and CA2's unless its input is independent (fact 25)."""
+        self.ifr &= ~(self.port_a.acknowledged())
 
-    def _clear_port_b_flags(self) -> None:
-        """An access to ORB acknowledges CB1, and CB2 unless its input is independent (fact 25)."""
-        self.ifr &= ~IFR_CB1
-        mode = self.pcr & PCR_CB2_MODE
-        if mode not in (CB2_INDEPENDENT_FALLING, CB2_INDEPENDENT_RISING):
-            self.ifr &= ~IFR_CB2
+    def _acknowledge_b(self) -> None:
+        """An access to ORB clears CB1's flag, and CB2's unless its input is independent (fact 25)."""
+        self.ifr &= ~(self.port_b.acknowledged() << PORT_B_EDGES)
 
     def _pb6_may_change(self) -> None:
         """Compare PB6 with the cycle before: a fall is counted in the next cycle (fact 14)."""
         if self.pb6_cycle != self.now:
             self.pb6_cycle = self.now
             self.pb6_before = self.pb6
-        self.pb6 = (self.orb if self.ddrb & PB6 else self.pins_b) & PB6
+        self.pb6 = self.port_b.levels() & PB6
         self.t2_pulse_waits = (self.pb6_before & ~self.pb6) != 0
         self._schedule()
 
 
+def _second_half(cycle: int) -> int:
+    """Return the half-cycle in which an output changes that is different at the cycle's end, or NEVER."""
+    return 2 * cycle + 1 if cycle < NEVER // 2 else NEVER
+
+
 STATE = (
     "variant", "timeout_beats", "now", "last_access",
-    "ora", "orb", "ddra", "ddrb", "pins_a", "pins_b", "sr", "acr", "pcr", "ifr", "ier",
+    "acr", "pcr", "ifr", "ier",
     "t1_latch", "t1_zero", "t1_timed_out", "t1_armed", "t1_underflows", "t1_flag_half", "pb7_output",
-    "t2_latch", "t2_base", "t2_low_zero", "t2_loaded", "t2_borrowed", "t2_armed", "t2_flag_half",
-    "pb6", "pb6_before", "pb6_cycle", "t2_pulse_waits",
+    "t2_latch", "t2_base", "t2_low_zero", "t2_loaded", "t2_reloaded", "t2_borrowed", "t2_armed",
+    "t2_flag_half", "pb6", "pb6_before", "pb6_cycle", "t2_pulse_waits",
 )  # fmt: skip
+PARTS = ("port_a", "port_b", "shifter")

@@ -10,6 +10,8 @@ from typing import Any
 
 from guestclock.chips.mos6522 import TIMEOUT_BEATS, CycleError
 from guestclock.chips.registers import *  # noqa: F403
+from guestclock.chips.stepwise_port import StepwisePort
+from guestclock.chips.stepwise_shifter import BY_CB1, BY_T2, DISABLED, OUT_FREE, StepwiseShifter
 
 # ruff: noqa: F405
 
@@ -17,8 +19,11 @@ from guestclock.chips.registers import *  # noqa: F403
 # 256 runs of a low byte of 257 cycles.
 LONGEST_PERIOD_CYCLES = 256 * 257
 
-INDEPENDENT_CA2 = {CA2_INDEPENDENT_FALLING, CA2_INDEPENDENT_RISING}
-INDEPENDENT_CB2 = {CB2_INDEPENDENT_FALLING, CB2_INDEPENDENT_RISING}
+LATCHES_AND_SR_MODE = ACR_LATCH_A | ACR_LATCH_B | ACR_SR_MODE
+
+PARTS = ("port_a", "port_b", "shifter")
+
+INDEPENDENT = {C2_INDEPENDENT_FALLING, C2_INDEPENDENT_RISING}
 
 
 class Mos6522Stepwise:
@@ -29,9 +34,10 @@ class Mos6522Stepwise:
         self.timeout_beats = timeout_beats
         self.now = 0
         self.last_access = -1
-        self.ora = self.orb = self.ddra = self.ddrb = 0
-        self.sr = self.acr = self.pcr = self.ifr = self.ier = 0
-        self.pins_a = self.pins_b = 0xFF
+        self.port_a = StepwisePort()
+        self.port_b = StepwisePort()
+        self.shifter = StepwiseShifter()
+        self.acr = self.pcr = self.ifr = self.ier = 0
         self.pb6_before = PB6  # PB6 in the cycle before
         self.t1 = self.t1_latch = 0xFFFF
         self.t1_timed_out = False  # the counter shows FFFF because it has passed zero
@@ -43,6 +49,7 @@ class Mos6522Stepwise:
         self.t2 = 0xFFFF
         self.t2_latch = 0xFF
         self.t2_borrowed = False  # the low byte shows FF because it has passed zero
+        self.t2_reloaded = False  # the low byte shows its latch because it has passed zero
         self.t2_armed = False
         self.t2_flag_is_new = False
         self.t2_flag_half = -1
@@ -51,6 +58,8 @@ class Mos6522Stepwise:
 
     def step(self) -> None:
         """Go to the next cycle, nothing being written in this one."""
+        if not self._lines_rest():
+            self._step_lines(self.pcr)
         self._step_t1(False, self.acr)
         self._step_t2(None)
         self.pb6_before = self._pb6()
@@ -65,11 +74,68 @@ class Mos6522Stepwise:
         if register == T2CL:
             self.t2_latch = value
         self.ifr &= ~self._cleared_by_write(register, value)
+        self._note_access(register, writes=True)
+        self._step_lines(value if register == PCR else self.pcr)
         self._step_t1(register == T1CH, value if register == ACR else self.acr)
         self._step_t2(value << 8 | self.t2_latch if register == T2CH else None)
         self.pb6_before = self._pb6()
         self.now += 1
         self._store(register, value)
+
+    def _note_access(self, register: int, writes: bool) -> None:
+        """Remember a handshake or an access to the shift register until the end of this cycle."""
+        if register == ORA:
+            self.port_a.accessed = True
+        if register == ORB and writes:
+            self.port_b.accessed = True
+        if register == SR:
+            self.shifter.access(self._sr_mode())
+
+    def _lines_rest(self) -> bool:
+        """Tell whether a step would change nothing but the counters: most do not."""
+        return not (self.acr & LATCHES_AND_SR_MODE or self.port_a.stirs() or self.port_b.stirs())
+
+    def _step_lines(self, new_pcr: int) -> None:
+        """Let the ports' lines, latches and the shift register go to the next cycle."""
+        flags_a, flags_b = self._edges_a(), self._edges_b()
+        shifted = self._completes_byte()
+        if not self._latched(ACR_LATCH_A, IFR_CA1):
+            self.port_a.latch = self.port_a_levels()
+        if not self._latched(ACR_LATCH_B, IFR_CB1):
+            self.port_b.latch = self.port_b_levels()
+        self.shifter.step(self._sr_mode(), self.t2_reloaded, self._cb1_moves(), int(self.cb2))
+        self.port_a.step(self._control_a(), new_pcr & 0x0F, bool(flags_a & C1_EDGE))
+        self.port_b.step(self._control_b(), new_pcr >> PORT_B_CONTROL, bool(flags_b & C1_EDGE))
+        self.ifr |= flags_a | flags_b << PORT_B_EDGES | (IFR_SR if shifted else 0)
+
+    def _edges_a(self) -> int:
+        return self.port_a.edges(self._control_a())
+
+    def _edges_b(self) -> int:
+        """Return the edges of port B's lines; where the shift register drives one, it makes none."""
+        mode = self._sr_mode()
+        driven = (C1_EDGE if mode not in BY_CB1 else 0) | (C2_EDGE if mode >= OUT_FREE else 0)
+        return self.port_b.edges(self._control_b()) & ~driven
+
+    def _completes_byte(self) -> bool:
+        return self.shifter.completes(self._sr_mode(), self.t2_reloaded, self._cb1_moves())
+
+    def _cb1_moves(self) -> int:
+        """Return 1 if CB1 rises in this cycle as driven from outside, -1 if it falls, 0 if it stays."""
+        return self.port_b.c1 - self.port_b.c1_before
+
+    def _sr_mode(self) -> int:
+        return (self.acr & ACR_SR_MODE) >> 2
+
+    def _control_a(self) -> int:
+        return self.pcr & 0x0F
+
+    def _control_b(self) -> int:
+        return self.pcr >> PORT_B_CONTROL
+
+    def _latched(self, latching: int, flag: int) -> bool:
+        """Tell whether a port's input latch is closed (fact 24)."""
+        return bool(self.acr & latching and self.ifr & flag)
 
     def _step_t1(self, loads: bool, new_acr: int) -> None:
         if self.t1_timed_out and not self.acr & new_acr & ACR_T1_FREE_RUN:
@@ -95,6 +161,7 @@ class Mos6522Stepwise:
 
     def _step_t2(self, load: int | None) -> None:
         counts = load is None and self._t2_counts()
+        self.t2_reloaded = False
         raises = counts and self.t2 == 0 and self.t2_armed
         if load is not None:
             self.t2 = load
@@ -103,6 +170,7 @@ class Mos6522Stepwise:
         elif counts and self.t2_borrowed and self._t2_clocks_sr():
             self.t2 = self.t2 & 0xFF00 | self.t2_latch  # fact 16
             self.t2_borrowed = False
+            self.t2_reloaded = True
         elif counts:
             self.t2 = (self.t2 - 1) & 0xFFFF
             self.t2_borrowed = self.t2 & 0xFF == 0xFF
@@ -119,10 +187,10 @@ class Mos6522Stepwise:
         return True
 
     def _t2_clocks_sr(self) -> bool:
-        return self.acr & ACR_SR_MODE in (SR_IN_T2, SR_OUT_FREE, SR_OUT_T2)
+        return self._sr_mode() in BY_T2
 
     def _pb6(self) -> int:
-        return (self.orb if self.ddrb & PB6 else self.pins_b) & PB6
+        return self.port_b.levels() & PB6
 
     # ------------------------------------------------------------------ registers
 
@@ -161,39 +229,56 @@ class Mos6522Stepwise:
 
     def _port_a_flags(self) -> int:
         """Return the flags that an access to ORA clears (fact 25)."""
-        return IFR_CA1 | (0 if self.pcr & PCR_CA2_MODE in INDEPENDENT_CA2 else IFR_CA2)
+        return IFR_CA1 | (0 if self._control_a() & C2_MODE in INDEPENDENT else IFR_CA2)
 
     def _port_b_flags(self) -> int:
         """Return the flags that an access to ORB clears (fact 25)."""
-        return IFR_CB1 | (0 if self.pcr & PCR_CB2_MODE in INDEPENDENT_CB2 else IFR_CB2)
+        return IFR_CB1 | (0 if self._control_b() & C2_MODE in INDEPENDENT else IFR_CB2)
 
     def _store(self, register: int, value: int) -> None:
         if register == ORB:
-            self.orb = value
+            self.port_b.output = value
         if register in (ORA, ORA_NO_HANDSHAKE):
-            self.ora = value
+            self.port_a.output = value
         if register == DDRB:
-            self.ddrb = value
+            self.port_b.direction = value
         if register == DDRA:
-            self.ddra = value
+            self.port_a.direction = value
         if register == SR:
-            self.sr = value
+            self.shifter.value = value
         if register == ACR:
-            self.acr = value
+            self._set_acr(value)
         if register == PCR:
             self.pcr = value
         if register == IER:
             ones = value & IFR_FLAGS
             self.ier = self.ier | ones if value & IER_SET else self.ier & ~ones
 
+    def _set_acr(self, value: int) -> None:
+        self.acr = value
+        self.shifter.enter(self._sr_mode())
+        if self._sr_mode() == DISABLED:
+            self.ifr &= ~IFR_SR  # fact 19
+
     def _shown(self, register: int) -> int:
         any_flag = IFR_ANY if self.ifr & self.ier else 0
         return {
-            ORB: self.port_b_levels(), ORA: self.port_a_levels(), DDRB: self.ddrb, DDRA: self.ddra,
+            ORB: self._shown_by_orb(), ORA: self._shown_by_ora(),
+            DDRB: self.port_b.direction, DDRA: self.port_a.direction,
             T1CL: self.t1 & 0xFF, T1CH: self.t1 >> 8, T1LL: self.t1_latch & 0xFF, T1LH: self.t1_latch >> 8,
-            T2CL: self.t2 & 0xFF, T2CH: self.t2 >> 8, SR: self.sr, ACR: self.acr, PCR: self.pcr,
-            IFR: self.ifr | any_flag, IER: self.ier | IER_SET, ORA_NO_HANDSHAKE: self.port_a_levels(),
+            T2CL: self.t2 & 0xFF, T2CH: self.t2 >> 8, SR: self.shifter.value, ACR: self.acr, PCR: self.pcr,
+            IFR: self.ifr | any_flag, IER: self.ier | IER_SET, ORA_NO_HANDSHAKE: self._shown_by_ora(),
         }[register]  # fmt: skip
+
+    def _shown_by_ora(self) -> int:
+        return self.port_a.latch if self._latched(ACR_LATCH_A, IFR_CA1) else self.port_a_levels()
+
+    def _shown_by_orb(self) -> int:
+        """Return ORB where it is an output, PB7 where the timer drives it, the pin or its latch elsewhere."""
+        port = self.port_b
+        inputs = port.latch if self._latched(ACR_LATCH_B, IFR_CB1) else port.pins
+        driven = port.direction | self.acr & ACR_T1_PB7
+        return self.port_b_output() & driven | inputs & ~driven
 
     # ------------------------------------------------------------------ the interface of Mos6522
 
@@ -226,6 +311,7 @@ class Mos6522Stepwise:
         """Return what a read gives in the cycle last advanced to, and do what the read does."""
         shown = self._shown(register)
         self.ifr &= ~self._cleared_by_read(register)
+        self._note_access(register, writes=False)
         return shown
 
     def write_here(self, register: int, value: int) -> None:
@@ -234,7 +320,9 @@ class Mos6522Stepwise:
 
     def irq_asserted(self) -> bool:
         """Tell whether the IRQ pin is low at the end of the current cycle (fact 4)."""
-        flags = self.ifr
+        flags = self.ifr | self._edges_a() | self._edges_b() << PORT_B_EDGES
+        if self._completes_byte():
+            flags |= IFR_SR
         if self.t1 == 0 and self.t1_armed:
             flags |= IFR_T1
         if self.t2 == 0 and self.t2_armed and self._t2_counts():
@@ -256,7 +344,7 @@ class Mos6522Stepwise:
 
     def next_event_half(self, watch: int) -> int:
         """Return the half-cycle of the next change of a watched output if nobody touches the chip."""
-        future = copy.copy(self)
+        future = copy.deepcopy(self)
         before = future._watched(watch)
         for _ in range(LONGEST_PERIOD_CYCLES + 2):
             future.step()
@@ -268,18 +356,67 @@ class Mos6522Stepwise:
         """Return :meth:`next_event_half`."""
         return self.next_event_half(watch)
 
-    def _watched(self, watch: int) -> tuple[bool, bool]:
-        return bool(watch & WATCH_IRQ) and self.irq, bool(watch & WATCH_PB7) and self.pb7
+    def _watched(self, watch: int) -> list[bool]:
+        outputs = {
+            WATCH_IRQ: self.irq, WATCH_PB7: self.pb7,
+            WATCH_CA2: self.ca2, WATCH_CB1: self.cb1, WATCH_CB2: self.cb2,
+        }  # fmt: skip
+        return [level for bit, level in outputs.items() if watch & bit]
 
     def set_pins_a(self, levels: int, cycle: int) -> None:
         """Drive port A's pins from outside, from that cycle on."""
         self._pins_at(cycle)
-        self.pins_a = levels & 0xFF
+        self.port_a.pins = levels & 0xFF
 
     def set_pins_b(self, levels: int, cycle: int) -> None:
         """Drive port B's pins from outside, from that cycle on."""
         self._pins_at(cycle)
-        self.pins_b = levels & 0xFF
+        self.port_b.pins = levels & 0xFF
+
+    def set_ca1(self, level: int, cycle: int) -> None:
+        """Drive CA1 from outside, from that cycle on."""
+        self._pins_at(cycle)
+        self.port_a.c1 = int(bool(level))
+
+    def set_ca2(self, level: int, cycle: int) -> None:
+        """Drive CA2 from outside, from that cycle on."""
+        self._pins_at(cycle)
+        self.port_a.c2 = int(bool(level))
+
+    def set_cb1(self, level: int, cycle: int) -> None:
+        """Drive CB1 from outside, from that cycle on."""
+        self._pins_at(cycle)
+        self.port_b.c1 = int(bool(level))
+
+    def set_cb2(self, level: int, cycle: int) -> None:
+        """Drive CB2 from outside, from that cycle on."""
+        self._pins_at(cycle)
+        self.port_b.c2 = int(bool(level))
+
+    @property
+    def ca1(self) -> bool:
+        """Whether the CA1 pin is high at the end of the current cycle."""
+        return bool(self.port_a.c1)
+
+    @property
+    def ca2(self) -> bool:
+        """Whether the CA2 pin is high at the end of the current cycle."""
+        return bool(self.port_a.c2_level(self._control_a()))
+
+    @property
+    def cb1(self) -> bool:
+        """Whether the CB1 pin is high at the end of the current cycle: the chip's where it is the clock."""
+        return bool(self.port_b.c1 if self._sr_mode() in BY_CB1 else self.shifter.clock)
+
+    @property
+    def cb2(self) -> bool:
+        """Whether the CB2 pin is high at the end of the current cycle: PCR rules unless shifting does."""
+        mode = self._sr_mode()
+        if mode >= OUT_FREE:
+            return bool(self.shifter.data)
+        if mode == DISABLED:
+            return bool(self.port_b.c2_level(self._control_b()))
+        return bool(self.port_b.c2)
 
     def _pins_at(self, cycle: int) -> None:
         if cycle < self.now:
@@ -288,20 +425,20 @@ class Mos6522Stepwise:
 
     def port_a_levels(self) -> int:
         """Return the levels of port A's pins (fact 26)."""
-        return self.ora & self.ddra | self.pins_a & ~self.ddra
+        return self.port_a.levels()
 
     def port_b_levels(self) -> int:
         """Return the levels of port B's pins (facts 15, 26)."""
-        driven = self.ddrb | self.acr & ACR_T1_PB7
-        return self.port_b_output() & driven | self.pins_b & ~driven
+        driven = self.port_b.direction | self.acr & ACR_T1_PB7
+        return self.port_b_output() & driven | self.port_b.pins & ~driven
 
     def port_a_output(self) -> int:
         """Return what the chip drives on port A; 1 where it does not drive."""
-        return self.ora | ~self.ddra & 0xFF
+        return self.port_a.output | ~self.port_a.direction & 0xFF
 
     def port_b_output(self) -> int:
         """Return what the chip drives on port B; 1 where it does not drive."""
-        output = self.orb | ~self.ddrb & 0xFF
+        output = self.port_b.output | ~self.port_b.direction & 0xFF
         if self.acr & ACR_T1_PB7:
             output = output & ~PB7 | (PB7 if self.pb7_output else 0)
         return output
@@ -309,17 +446,23 @@ class Mos6522Stepwise:
     def reset(self, cycle: int) -> None:
         """Pull RES in that cycle: registers are clear and timers disarmed from it on (fact 20)."""
         self._pins_at(cycle)
-        self.ora = self.orb = self.ddra = self.ddrb = 0
-        self.acr = self.pcr = self.ifr = self.ier = 0
+        for port in (self.port_a, self.port_b):
+            port.output = port.direction = 0
+            port.handshake_low = port.pulse_low = False
+        self._set_acr(0)
+        self.pcr = self.ifr = self.ier = 0
         self.t1_armed = self.t2_armed = False
         self.pb7_output = True
 
     def snapshot(self) -> dict[str, Any]:
         """Return the whole state as plain data."""
-        return dict(vars(self))
+        state = dict(vars(self))
+        return state | {part: dict(vars(state[part])) for part in PARTS}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state that :meth:`snapshot` returned."""
         if state.keys() != vars(self).keys():
             raise ValueError(f"not a 6522's state: {sorted(state.keys() ^ vars(self).keys())}")
-        vars(self).update(state)
+        for part in PARTS:
+            vars(getattr(self, part)).update(state[part])
+        vars(self).update({name: value for name, value in state.items() if name not in PARTS})

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from guestclock.chips.mos6522 cimport NEVER
+from guestclock.chips.via_constants cimport NEVER
 
 cdef enum:
     GROUP_CYCLES = 306

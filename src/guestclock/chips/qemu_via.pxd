@@ -2,13 +2,14 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from guestclock.chips.mos6522 cimport (
+from guestclock.chips.via_constants cimport (
     ACR,
     ACR_T1_FREE_RUN,
     ACR_T1_PB7,
     ACR_T2_PULSES,
-    CA2_INDEPENDENT_FALLING,
-    CB2_INDEPENDENT_FALLING,
+    C1_RISING,
+    C2_INDEPENDENT_FALLING,
+    C2_RISING,
     DDRA,
     DDRB,
     IER,
@@ -28,6 +29,7 @@ from guestclock.chips.mos6522 cimport (
     ORA_NO_HANDSHAKE,
     ORB,
     PCR,
+    PORT_B_CONTROL,
     SR,
     T1CH,
     T1CL,
@@ -39,11 +41,6 @@ from guestclock.chips.mos6522 cimport (
 from guestclock.chips.qemu_timer cimport COUNTING, FLAG_CLEARED, FLAG_SET, Arithmetic, Timer
 
 cdef enum:
-    PCR_CA1_RISING = 0x01
-    PCR_CA2_RISING = 0x04
-    PCR_CB1_RISING = 0x10
-    PCR_CB2_RISING = 0x40
-
     SIXTY_HZ_PERIOD_NS = 16625800
     SECOND_NS = 1000000000
     ADB_POLL_NS = 20000000
@@ -102,4 +99,5 @@ cdef class QemuVia:
     cdef void _acknowledge_port(self, int register) noexcept nogil
     cdef void _pulse(self, int flag) noexcept nogil
     cdef void _adb_answers(self) noexcept nogil
+    @cython.locals(control=int)
     cdef bint _counts_rising(self, int flag) noexcept nogil

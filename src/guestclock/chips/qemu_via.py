@@ -23,9 +23,6 @@ if not cython.compiled:  # C constants: see qemu_via.pxd.
     FLAG_SET = 1
     FLAG_CLEARED = 2
 
-    PCR_CA2_RISING = 0x04
-    PCR_CB2_RISING = 0x40
-
     SIXTY_HZ_PERIOD_NS = 16_625_800
     SECOND_NS = 1_000_000_000
     ADB_POLL_NS = 20_000_000
@@ -387,9 +384,10 @@ class QemuVia:
         if self._ports_keep_flags:
             return
         if register == ORB:
-            self.ifr &= ~(IFR_CB1 if self.pcr & CB2_INDEPENDENT_FALLING else IFR_CB1 | IFR_CB2)
+            independent = self.pcr >> PORT_B_CONTROL & C2_INDEPENDENT_FALLING
+            self.ifr &= ~(IFR_CB1 if independent else IFR_CB1 | IFR_CB2)
         else:
-            self.ifr &= ~(IFR_CA1 if self.pcr & CA2_INDEPENDENT_FALLING else IFR_CA1 | IFR_CA2)
+            self.ifr &= ~(IFR_CA1 if self.pcr & C2_INDEPENDENT_FALLING else IFR_CA1 | IFR_CA2)
         self._update_line()
 
     def set_control_line(self, flag: int, high: bool) -> None:
@@ -416,13 +414,8 @@ class QemuVia:
 
     def _counts_rising(self, flag: int) -> bool:
         """Tell whether a control line's rising edge is the one that counts."""
-        if flag == IFR_CA1:
-            return self.pcr & PCR_CA1_RISING != 0
-        if flag == IFR_CA2:
-            return self.pcr & PCR_CA2_RISING != 0
-        if flag == IFR_CB1:
-            return self.pcr & PCR_CB1_RISING != 0
-        return self.pcr & PCR_CB2_RISING != 0
+        control = self.pcr if flag in (IFR_CA1, IFR_CA2) else self.pcr >> PORT_B_CONTROL
+        return control & (C1_RISING if flag in (IFR_CA1, IFR_CB1) else C2_RISING) != 0
 
     # ------------------------------------------------------------------ what T1 should have done
 

@@ -48,21 +48,32 @@ ACR_T2_PULSES = 0x20
 ACR_T1_FREE_RUN = 0x40
 ACR_T1_PB7 = 0x80
 
-# Shift register modes that T2 clocks.
+# What ACR_SR_MODE says: in or out, and whose clock moves the bits.
+SR_DISABLED = 0x00
 SR_IN_T2 = 0x04
+SR_IN_PHI2 = 0x08
+SR_IN_CB1 = 0x0C
 SR_OUT_FREE = 0x10
 SR_OUT_T2 = 0x14
+SR_OUT_PHI2 = 0x18
+SR_OUT_CB1 = 0x1C
 
-# Peripheral control register.  Two modes of CA2 and of CB2 are "independent": an access to the
-# port leaves their flag alone.
-PCR_CA1_RISING = 0x01
-PCR_CA2_MODE = 0x0E
-PCR_CB1_RISING = 0x10
-PCR_CB2_MODE = 0xE0
-CA2_INDEPENDENT_FALLING = 0x02
-CA2_INDEPENDENT_RISING = 0x06
-CB2_INDEPENDENT_FALLING = 0x20
-CB2_INDEPENDENT_RISING = 0x60
+# Peripheral control register: port A's half below, port B's four bits up.  A port's C1 and C2 edges
+# set two flags of IFR, port A's below, port B's three bits up.
+PORT_B_CONTROL = 4
+PORT_B_EDGES = 3
+C1_EDGE = 0x02
+C2_EDGE = 0x01
+
+# A half of PCR.  C2 is an input up to C2_HANDSHAKE, an output from it on; PULSE is followed by "low" and
+# "high".  Two of the input modes are "independent": an access to the port leaves the flag alone.
+C1_RISING = 0x01
+C2_MODE = 0x0E
+C2_RISING = 0x04
+C2_INDEPENDENT_FALLING = 0x02
+C2_INDEPENDENT_RISING = 0x06
+C2_HANDSHAKE = 0x08
+C2_PULSE = 0x0A
 
 PB6 = 0x40
 PB7 = 0x80
@@ -70,6 +81,9 @@ PB7 = 0x80
 # What `next_event` is asked to watch, one output a bit.
 WATCH_IRQ = 1
 WATCH_PB7 = 2
+WATCH_CA2 = 4
+WATCH_CB1 = 8
+WATCH_CB2 = 16
 
 # The half-cycle of an event that does not come.
 NEVER = 2**63 - 1

@@ -67,8 +67,6 @@ class Emulator(Protocol):
 class OurChip:
     """One of our models as an :class:`Emulator`."""
 
-    lacks = frozenset({"sr", "ca", "cb", "latch"})
-
     def __init__(self, chip: Mos6522 | Mos6522Stepwise) -> None:
         self.chip = chip
         self.read = chip.read
@@ -76,8 +74,9 @@ class OurChip:
         self.reset = chip.reset
 
     def drive(self, pin: str, level: int, cycle: int) -> None:
-        """Drive a port from outside."""
-        {"pa": self.chip.set_pins_a, "pb": self.chip.set_pins_b}[pin](level, cycle)
+        """Drive a port or a control line from outside."""
+        ports = {"pa": self.chip.set_pins_a, "pb": self.chip.set_pins_b}
+        (ports.get(pin) or getattr(self.chip, f"set_{pin}"))(level, cycle)
 
     def level(self, pin: str, half: int) -> int:
         """Return a level: first half: as flags and ports read; second half: what comes next."""
@@ -86,6 +85,8 @@ class OurChip:
         if pin == "irq":
             asserted = chip.irq if half % 2 else bool(chip.ifr & chip.ier)
             return int(not asserted)
+        if pin in {"ca2", "cb1", "cb2"}:
+            return int(getattr(chip, pin))
         if pin == "pa":
             return chip.port_a_levels()
         levels = chip.port_b_levels()

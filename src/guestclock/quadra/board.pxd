@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from guestclock.chips.mos6522 cimport DDRB, NEVER, ORB
+from guestclock.chips.via_constants cimport DDRB, NEVER, ORB
 from guestclock.quadra.cpu cimport Board
 from guestclock.quadra.log cimport Log
 from guestclock.quadra.probe_port cimport PROBE_LOW, PROBE_MAGIC, PROBE_VERSION, ProbePort

@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t
 
-from guestclock.chips.mos6522 cimport (
+from guestclock.chips.mos6522 cimport Mos6522
+from guestclock.chips.via_constants cimport (
     ACR_T1_FREE_RUN,
     IFR_T1,
     NEVER,
@@ -10,7 +11,6 @@ from guestclock.chips.mos6522 cimport (
     T1CL,
     T2CL,
     WATCH_IRQ,
-    Mos6522,
 )
 from guestclock.quadra.board cimport ACKNOWLEDGE, PORT_B_WRITES, UNDERFLOW, QuadraBoard
 

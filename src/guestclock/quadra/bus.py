@@ -84,7 +84,7 @@ class Bus(QuadraBoard):
         via.write_here(register, value)
         self._note_acknowledge()
         if PORT_B_WRITES >> register & 1:
-            self._port_b_changed(self.via1.orb | ~self.via1.ddrb, self.via2.orb | ~self.via2.ddrb)
+            self._port_b_changed(self.via1.port_b_output(), self.via2.port_b_output())
         self._settle()
 
     # Lines.
@@ -117,7 +117,7 @@ class Bus(QuadraBoard):
             self._grant()
 
     def _via1_level(self) -> int:
-        return 6 if self.via1.ddrb & ~self.via1.orb & 0x40 else 1
+        return 1 if self.via1.port_b_output() & 0x40 else 6
 
     def _rtc_drives(self, level: int) -> None:
         self.via1.set_pins_b(0xFE | level, self.via1.now)
