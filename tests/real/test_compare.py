@@ -10,7 +10,8 @@ from guestclock.experiments.compare.events import parse_event
 from guestclock.experiments.compare.rounds import compare
 from guestclock.experiments.compare.rows import Wanted, rows
 from guestclock.guests.orders import LINUX, parse_phases
-from guestclock.linux.cache import GuestImage
+from guestclock.linux.cache import GuestImage, default_cache_dir
+from guestclock.linux.userland import build_userland
 from guestclock.qemu.binary import Binary, open_binary
 
 pytestmark = pytest.mark.real
@@ -71,3 +72,13 @@ def test_sigstop_stops_our_machine_and_its_clock_comes_back() -> None:
     assert row["sound"], row
     assert abs(row["figures"]["event_moved_ns"]["median"]) < 20_000_000
     assert not children()
+
+
+def test_linux_boots_to_a_prompt_and_shuts_down(qemu: Binary, linux_guest: GuestImage) -> None:
+    """Fetches Debian's source of BusyBox and builds it, in the user's cache, where the next run finds it."""
+    build_userland(default_cache_dir())
+    document = as_json(compare(rows(Wanted((), binaries=(qemu,), userland=True)), 1))
+    for row in document["rows"]:
+        assert row["ended"] == ["done"]
+        # BusyBox's init gives processes a second to end, and another to be killed.
+        assert 2 < row["figures"]["boot_shutdown_s"]["median"] < 30

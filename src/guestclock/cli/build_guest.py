@@ -17,12 +17,14 @@ Examples:
 
   guestclock build-guest --adb                  the kernel that looks for keyboard and mouse
 
+  guestclock build-guest userland               BusyBox from Debian's source, for `compare --userland`
+
   guestclock build-guest linux-x86              Debian's own cloud kernel, for `guestclock kvm --linux`
 """
 
 
 def build_guest(
-    guest: Annotated[str, typer.Argument(help="linux (for the Quadra) or linux-x86.")] = "linux",
+    guest: Annotated[str, typer.Argument(help="linux or userland (for the Quadra), or linux-x86.")] = "linux",
     *,
     debug_timekeeping: Annotated[
         bool, typer.Option("--debug-timekeeping", help="With CONFIG_DEBUG_TIMEKEEPING (linux only).")
@@ -46,12 +48,14 @@ def _build(guest: str, variant: str, progress: "Progress") -> "GuestImage":
     from guestclock.errors import BadInputError  # noqa: PLC0415
     from guestclock.linux.build import build_guest as build_linux  # noqa: PLC0415
     from guestclock.linux.cache import PLAIN, default_cache_dir  # noqa: PLC0415
+    from guestclock.linux.userland import build_userland  # noqa: PLC0415
     from guestclock.linux.x86 import build_x86_guest  # noqa: PLC0415
 
     if guest == "linux":
         return build_linux(default_cache_dir(), variant, progress=progress)
-    if guest == "linux-x86" and variant == PLAIN:
-        return build_x86_guest(default_cache_dir(), progress)
-    if guest == "linux-x86":
-        raise BadInputError(f"--{variant}: linux-x86 is a distribution's own kernel, built without it")
-    raise BadInputError(f"no guest {guest}: linux or linux-x86")
+    builders = {"userland": build_userland, "linux-x86": build_x86_guest}
+    if guest not in builders:
+        raise BadInputError(f"no guest {guest}: linux, userland or linux-x86")
+    if variant != PLAIN:
+        raise BadInputError(f"--{variant}: {guest} has one kernel, built without it")
+    return builders[guest](default_cache_dir(), progress)

@@ -34,6 +34,8 @@ Examples:
 
   guestclock compare --qemu qemu-system-m68k --event stop=2s    what stopping does to a clock
 
+  guestclock compare --userland --qemu qemu-system-m68k    boot to a prompt, and shutdown
+
 A round runs every row once; every figure is the median of the rounds, with the least and the most. Each
 option that may be repeated is one dimension of the table. Exit status 1: a guest did not come to its end, or
 the clock of the first row, by which the others are measured, was at fault.
@@ -75,6 +77,9 @@ def compare(
     event: Annotated[
         str | None, typer.Option(help="What happens in mid-run: stop=2s, sigstop=2s or savevm=2s.")
     ] = None,
+    userland: Annotated[
+        bool, typer.Option("--userland", help="Boot Linux to a shell's prompt and shut it down, instead.")
+    ] = False,
     host: Annotated[str, typer.Option(help="Our machine's host clock: real or simulated.")] = "real",
     bus: Annotated[str | None, typer.Option(help="Our machine's bus: phi2 or fast.")] = None,
     calls: Annotated[int, typer.Option(help="How many gettimeofday calls to time.")] = 500_000,
@@ -96,7 +101,8 @@ def compare(
     plan = RunPlan(host=host, bus=bus, seed=seed, ram_mib=ram, silence_s=watchdog)
     asked = wanted.parse(
         plan, guest=guest, variants=variant, chips=chip, pacings=pacing, qemus=qemu, icounts=icount,
-        levels=level, loads=load, stalls=stall, event=event, calls=calls, seconds=seconds,
+        levels=level, loads=load, stalls=stall, event=event, userland=userland,
+        calls=calls, seconds=seconds,
     )  # fmt: skip
     found = _compare(rows(asked), rounds, save, quiet=json)
     raise typer.Exit(_tell(found, save, json))

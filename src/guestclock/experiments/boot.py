@@ -7,7 +7,8 @@ from pathlib import Path
 from guestclock.errors import BadInputError
 from guestclock.guests.orders import CLOCKPROBE, LINUX, Phase, phases_word
 from guestclock.linux.cache import PLAIN, default_cache_dir, find_guest
-from guestclock.linux.command_line import command_line
+from guestclock.linux.command_line import WORDS, command_line
+from guestclock.linux.userland import find_userland
 from guestclock.quadra.elf import load_elf
 from guestclock.quadra.image import BootImage, assemble
 from guestclock.quadra.memory_map import IO_BASE, PROBE_START
@@ -63,6 +64,12 @@ def bundled(guest: str, phases: tuple[Phase, ...], append: str = "", variant: st
         image = find_guest(default_cache_dir(), variant)
         return Boot(image.kernel, image.initrd, command_line(phases, more))
     raise BadInputError(f"guest '{guest}': say {' or '.join(GUESTS)}, or --kernel FILE")
+
+
+def userland() -> Boot:
+    """Return the boot of the plain Linux kernel to a shell of BusyBox."""
+    image = find_userland(default_cache_dir())
+    return Boot(image.kernel, image.initrd, " ".join(WORDS))
 
 
 def own(kernel: Path, initrd: Path | None, append: str) -> Boot:

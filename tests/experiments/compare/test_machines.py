@@ -182,7 +182,7 @@ def test_a_qemu_that_dies_at_start_is_told_with_its_last_words(tmp_path: Path) -
 def test_a_guest_that_never_answers_is_told_and_nothing_is_left(tmp_path: Path) -> None:
     text = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
     machine = replace(fake(tmp_path, text + "\nprint('Hello', flush=True)\ntime.sleep(60)"), silence_s=1)
-    with pytest.raises(UnavailableError, match=r"no word of the protocol; the last it said: Hello"):
+    with pytest.raises(UnavailableError, match=r"has not come up; the last it said: Hello"):
         emulator.measure(machine, BOOT)
     assert ended(int((tmp_path / "pid").read_text()))
 

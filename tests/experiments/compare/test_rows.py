@@ -26,7 +26,7 @@ def parsed(plan: RunPlan | None = None, **asked: Any) -> Wanted:
     unasked = dict.fromkeys(
         ("variants", "chips", "pacings", "qemus", "icounts", "levels", "loads", "stalls", "event")
     )
-    words = {**unasked, "guest": "clockprobe", "calls": 10, "seconds": None}
+    words = {**unasked, "guest": "clockprobe", "userland": False, "calls": 10, "seconds": None}
     return wanted.parse(plan or RunPlan(), **{**words, **asked})  # type: ignore[arg-type]
 
 
@@ -88,6 +88,7 @@ def test_what_no_machine_of_ours_can_do_is_left_out() -> None:
         ({"icounts": (3,)}, "--icount is for QEMU"),
         ({"event": Event("stop", 1), "stalls": ("every=5ms,for=1ms",)}, "one at a time"),
         ({"variants": ("debug-timekeeping",)}, "clockprobe has one kernel"),
+        ({"userland": True, "levels": (6,)}, "--userland measures a boot"),
     ],
 )
 def test_what_does_not_go_together_is_refused(asked: dict[str, Any], message: str) -> None:

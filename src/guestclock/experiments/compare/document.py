@@ -71,6 +71,8 @@ def _settings(row: Row) -> dict[str, Any]:
 
 
 def _sentence(rows: list[dict[str, Any]]) -> str:
+    if all(row["figures"]["backward_steps"] is None for row in rows):
+        return "No clock was measured."
     at_fault = [row["name"] for row in rows if not row["sound"]]
     if not at_fault:
         return "No clock went back, jumped, lost a tick or drifted."

@@ -14,7 +14,14 @@ from guestclock.errors import UnavailableError
 from guestclock.experiments.boot import Boot
 from guestclock.experiments.collect import collect
 from guestclock.experiments.compare.events import AT_NS, SAVEVM, SIGSTOP, STOP, Event
-from guestclock.experiments.compare.measured import HOST_CLOCK, Clock, Landmarks, Measured
+from guestclock.experiments.compare.measured import (
+    HOST_CLOCK,
+    MEASURING,
+    Clock,
+    Dialogue,
+    Landmarks,
+    Measured,
+)
 from guestclock.experiments.transcript import Transcript
 from guestclock.guests.stream import ConsoleStream
 from guestclock.qemu import m68k_guest, qmp, snapshots
@@ -39,16 +46,20 @@ class Emulator:
 
 
 def measure(
-    emulator: Emulator, boot: Boot, event: Event | None = None, clock: Clock = HOST_CLOCK
+    emulator: Emulator,
+    boot: Boot,
+    event: Event | None = None,
+    dialogue: Dialogue = MEASURING,
+    clock: Clock = HOST_CLOCK,
 ) -> Measured:
     """Run the guest to its end.
 
     Raises:
-        UnavailableError: QEMU dies, or its guest never says a word of the protocol.
+        UnavailableError: QEMU dies, or its guest never comes up.
     """
     cpu_s = _children_cpu_s()
     with private_folder() as folder:
-        run = _Run(emulator, boot, event, clock, Path(folder))
+        run = _Run(emulator, boot, event=event, dialogue=dialogue, clock=clock, folder=Path(folder))
         run.run()
         return run.measured(_children_cpu_s() - cpu_s)
 
@@ -57,9 +68,17 @@ class _Run:
     """One run: what it heard so far, and what it does to the machine on the way."""
 
     def __init__(
-        self, emulator: Emulator, boot: Boot, event: Event | None, clock: Clock, folder: Path
+        self,
+        emulator: Emulator,
+        boot: Boot,
+        *,
+        event: Event | None,
+        dialogue: Dialogue,
+        clock: Clock,
+        folder: Path,
     ) -> None:
         self.emulator, self.boot, self.event, self.clock = emulator, boot, event, clock
+        self.dialogue, self.has_typed = dialogue, False
         self.socket, self.images, self.trace = folder / "qmp", folder / "snapshots", folder / "trace"
         self.transcript = Transcript()
         self.console = bytearray()
@@ -86,21 +105,27 @@ class _Run:
         """Listen to the guest until QEMU ends, or it has been silent for too long."""
         stream = ConsoleStream()
         self.unix_ns = time.time_ns() - time.monotonic_ns()
-        self.landmarks = Landmarks(self.clock)
+        self.landmarks = Landmarks(self.clock, self.dialogue)
         begin_ns = self.begin_ns = self.landmarks.begin_ns
         with Qemu(self.command(), self.emulator.silence_s, self.clock) as qemu, ExitStack() as spoken_to:
             try:
                 for piece in qemu.pieces(self._appointments(qemu, spoken_to)):
                     self.console += piece.data
                     self.landmarks.take(piece.data)
+                    self._type(qemu)
                     host_ns = -1 if self.is_icount else piece.host_ns - begin_ns
                     for heard in stream.feed(piece.data):
                         self.transcript.take(heard, host_ns=host_ns)
             except TimeoutError:
                 self.ended = "watchdog"
-            if self.transcript.hello is None:
+            if self.landmarks.boot_s() is None:
                 raise UnavailableError(self._no_answer(qemu.last_error()))
         self.end_ns = self.clock()
+
+    def _type(self, qemu: Qemu) -> None:
+        if not self.has_typed and self.landmarks.boot_s() is not None:
+            self.has_typed = True
+            qemu.say(self.dialogue.typed)
 
     def measured(self, host_cpu_s: float) -> Measured:
         tables = collect(
@@ -121,6 +146,8 @@ class _Run:
             "icount_shift": emulator.icount_shift,
             "host_run_ns": self.end_ns - self.begin_ns,
         }
+        if self.ended is None and self.dialogue.typed and self.landmarks.is_down:
+            self.ended = "done"
         return meta if self.ended is None else meta | {"ended": self.ended}
 
     def _acknowledges(self) -> Table:
@@ -141,7 +168,7 @@ class _Run:
             else ", nor any other word"
         )
         where = f"{self.emulator.binary.path} ({self.emulator.binary.version})"
-        return f"{where} does not answer: its guest has said no word of the protocol{last}"
+        return f"{where} does not answer: its guest has not come up{last}"
 
     # What happens on the way.
 

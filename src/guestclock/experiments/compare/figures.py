@@ -88,10 +88,10 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 def _clock(tables: Tables, verdict: Verdict) -> Figures:
     ticks, steps = verdict.ticks, verdict.monotonicity
-    seen = bool(ticks.timers)
+    seen, looked = bool(ticks.timers), bool(steps.sources)
     return {
-        "backward_steps": steps.backward.count,
-        "backward_worst_ns": steps.backward.worst_ns,
+        "backward_steps": steps.backward.count if looked else None,
+        "backward_worst_ns": steps.backward.worst_ns if looked else None,
         "forward_jumps": steps.forward.count if verdict.drift.clocks else None,
         "lost_ticks": ticks.lost if seen or ticks.counter else None,
         "late_acknowledges": ticks.late_acknowledges if seen else None,

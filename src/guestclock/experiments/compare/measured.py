@@ -16,8 +16,8 @@ HOST_CLOCK: Clock = time.monotonic_ns
 class Measured:
     """Tables, console, and times of the run as a whole, in s of the host; None where it never came there.
 
-    ``boot_s``: from the machine's start to the measuring program's first line; ``shutdown_s``: from its last
-    line to the machine's end; ``host_cpu_s``: what all of it took of the host's processors.
+    ``boot_s``: from the machine's start until the guest is up; ``shutdown_s``: from when it goes down to the
+    machine's end; ``host_cpu_s``: what all of it took of the host's processors.
     """
 
     tables: Tables
@@ -27,12 +27,24 @@ class Measured:
     host_cpu_s: float
 
 
-class Landmarks:
-    """Watches a console go by and notes when a line begins with the given words for the first time."""
+@dataclass(frozen=True)
+class Dialogue:
+    """What a guest says when it is up, what is then typed into it, and what it says on its way down."""
 
-    def __init__(self, clock: Clock, *, hello: bytes = b"@gc hello", bye: bytes = b"@gc bye") -> None:
+    up: bytes = b"@gc hello"
+    typed: bytes = b""
+    down: bytes = b"@gc bye"
+
+
+MEASURING = Dialogue()
+
+
+class Landmarks:
+    """Watches a console go by and notes when the guest was up and when it went down."""
+
+    def __init__(self, clock: Clock, dialogue: Dialogue = MEASURING) -> None:
         self._clock = clock
-        self._words = {"hello": hello, "bye": bye}
+        self._words = {"up": dialogue.up, "down": dialogue.down}
         self._line = b""
         self.begin_ns = clock()
         self.at_ns: dict[str, int] = {}
@@ -45,13 +57,18 @@ class Landmarks:
                 self.at_ns[name] = self._clock()
         self._line = self._line[self._line.rfind(b"\n") + 1 :]
 
+    @property
+    def is_down(self) -> bool:
+        """Whether the guest has said that it goes down."""
+        return "down" in self.at_ns
+
     def boot_s(self) -> float | None:
-        """Return how long it took to the first line of the measuring program."""
-        return _seconds(self.begin_ns, self.at_ns.get("hello"))
+        """Return how long it took until the guest was up."""
+        return _seconds(self.begin_ns, self.at_ns.get("up"))
 
     def shutdown_s(self, end_ns: int) -> float | None:
-        """Return how long it took from the last line to the end."""
-        return _seconds(self.at_ns.get("bye"), end_ns)
+        """Return how long it took from when it went down to the end."""
+        return _seconds(self.at_ns.get("down"), end_ns)
 
 
 def _seconds(begin_ns: int | None, end_ns: int | None) -> float | None:

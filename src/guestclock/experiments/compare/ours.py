@@ -11,7 +11,14 @@ from dataclasses import replace
 from guestclock.errors import GuestclockError, UnavailableError
 from guestclock.experiments.boot import Boot
 from guestclock.experiments.compare.events import AT_NS, SIGSTOP, Event
-from guestclock.experiments.compare.measured import HOST_CLOCK, Clock, Landmarks, Measured
+from guestclock.experiments.compare.measured import (
+    HOST_CLOCK,
+    MEASURING,
+    Clock,
+    Dialogue,
+    Landmarks,
+    Measured,
+)
 from guestclock.experiments.run import RunPlan, run
 from guestclock.qemu.binary import end_group, start
 
@@ -20,23 +27,52 @@ _MODULE = "guestclock.experiments.compare.ours"
 """By name: run as a program it is called otherwise."""
 
 
-def measure(plan: RunPlan, boot: Boot, event: Event | None = None, clock: Clock = HOST_CLOCK) -> Measured:
+def measure(
+    plan: RunPlan,
+    boot: Boot,
+    event: Event | None = None,
+    dialogue: Dialogue = MEASURING,
+    clock: Clock = HOST_CLOCK,
+) -> Measured:
     """Run the guest to its end; a machine that is to be stopped as ours can be is stalled for that long."""
     if event is not None and event.kind == SIGSTOP:
         return _stopped(plan, boot, event)
     if event is not None:
         plan = replace(plan, stall=f"at={AT_NS}ns,for={event.for_ns}ns")
     cpu_s = time.process_time()
-    landmarks = Landmarks(clock)
-    ran = run(plan, boot, echo=landmarks.take)
+    landmarks = Landmarks(clock, dialogue)
+    typist = _Typist(dialogue, landmarks, plan.silence_s, clock) if dialogue.typed else None
+    ran = run(plan, boot, echo=landmarks.take, typed=typist)
     end_ns = clock()
+    tables = ran.tables
+    if typist is not None and landmarks.is_down:
+        tables = replace(tables, meta={**tables.meta, "ended": "done"})
     return Measured(
-        ran.tables,
+        tables,
         ran.console,
         landmarks.boot_s(),
         landmarks.shutdown_s(end_ns),
         time.process_time() - cpu_s,
     )
+
+
+class _Typist:
+    """Types when the guest is up; one that does not come up or down is given up, for no watchdog looks."""
+
+    def __init__(self, dialogue: Dialogue, landmarks: Landmarks, patience_s: int, clock: Clock) -> None:
+        self._text, self._landmarks, self._clock = dialogue.typed, landmarks, clock
+        self._patience_s = patience_s
+        self._deadline_ns = clock() + patience_s * 1_000_000_000
+
+    def __call__(self) -> bytes:
+        if self._patience_s and self._clock() > self._deadline_ns:
+            raise UnavailableError(f"our machine's guest does nothing for {self._patience_s} s")
+        if self._landmarks.boot_s() is None:
+            return b""
+        text, self._text = self._text, b""
+        if text:
+            self._deadline_ns = self._clock() + self._patience_s * 1_000_000_000
+        return text
 
 
 def _stopped(plan: RunPlan, boot: Boot, event: Event) -> Measured:

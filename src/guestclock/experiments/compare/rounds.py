@@ -48,8 +48,8 @@ def measure(row: Row, clock: Clock = HOST_CLOCK) -> Measured:
     """Run a row once, under its load."""
     with busy(row.load):
         if isinstance(row.machine, Emulator):
-            return emulator.measure(row.machine, row.boot, row.event, clock)
-        return ours.measure(row.machine, row.boot, row.event, clock)
+            return emulator.measure(row.machine, row.boot, row.event, row.dialogue, clock)
+        return ours.measure(row.machine, row.boot, row.event, row.dialogue, clock)
 
 
 def compare(

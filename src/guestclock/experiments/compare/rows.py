@@ -6,12 +6,14 @@ from itertools import product
 from typing import Any
 
 from guestclock.errors import BadInputError
-from guestclock.experiments.boot import Boot, bundled
+from guestclock.experiments.boot import Boot, bundled, userland
 from guestclock.experiments.compare.emulator import Emulator
 from guestclock.experiments.compare.events import SAVEVM, SIGSTOP, Event
+from guestclock.experiments.compare.measured import MEASURING, Dialogue
 from guestclock.experiments.run import RunPlan
 from guestclock.guests.orders import CLOCKPROBE, Phase
 from guestclock.linux.cache import PLAIN
+from guestclock.linux.userland import PROMPT
 from guestclock.qemu.binary import Binary
 from guestclock.quadra.machine import CHIP
 
@@ -31,6 +33,8 @@ STORY = (
 LEVELS = (6, 1)
 """Where VIA1 may interrupt: as Linux has it on a Quadra, and as on most other Macintoshes."""
 
+USERLAND = Dialogue(PROMPT.encode(), b"poweroff\n", b"The system is going down")
+
 Machine = RunPlan | Emulator
 
 
@@ -47,6 +51,7 @@ class Row:
     words: dict[str, str]
     load: int = 0
     event: Event | None = None
+    dialogue: Dialogue = MEASURING
     why_not: str | None = None
 
 
@@ -65,6 +70,7 @@ class Wanted:
     loads: tuple[int, ...] = (0,)
     stalls: tuple[str | None, ...] = (None,)
     event: Event | None = None
+    userland: bool = False
     plan: RunPlan = field(default_factory=RunPlan)
     """What all our machines have in common: the host, the bus, the seed, the memory."""
 
@@ -72,6 +78,8 @@ class Wanted:
         """Check what goes together."""
         if self.levels and self.guest != CLOCKPROBE:
             raise BadInputError(f"--level: {self.guest} chooses its interrupt level itself; clockprobe obeys")
+        if self.userland and (self.event is not None or self.levels or self.variants != (PLAIN,)):
+            raise BadInputError("--userland measures a boot to a prompt: no --event, --level or --variant")
         for level in self.levels:
             if level not in LEVELS:
                 raise BadInputError(f"--level {level}: VIA1 interrupts at level 1 or 6")
@@ -102,6 +110,7 @@ def rows(wanted: Wanted) -> list[Row]:
             | _word("load", f"load {load}" if load else "no load", wanted.loads),
             load=load,
             event=wanted.event,
+            dialogue=USERLAND if wanted.userland else MEASURING,
             why_not=None if wanted.event is None else _why_not(machine, wanted.event),
         )
         for load, (machine, words), variant, level in product(
@@ -116,6 +125,8 @@ def name(row: Row) -> str:
 
 
 def _boot(wanted: Wanted, variant: str, level: int | None) -> Boot:
+    if wanted.userland:
+        return userland()
     append = "" if level is None else f"level={level}"
     return bundled(wanted.guest, wanted.phases, append, variant)
 

@@ -38,6 +38,7 @@ def parse(
     loads: Sequence[int] | None,
     stalls: Sequence[str] | None,
     event: str | None,
+    userland: bool,
     calls: int,
     seconds: int | None,
 ) -> Wanted:
@@ -69,6 +70,7 @@ def parse(
         loads=tuple(loads or (0,)),
         stalls=tuple(_stall(text, plan.seed) for text in stalls or (NO_STALL,)),
         event=happens,
+        userland=userland,
         plan=plan,
     )
 
