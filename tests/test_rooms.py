@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "host": {"pvclock", "readloops"},
     "qemu": {"guests", "readings"},
     "verdict": {"readings"},
-    "conformance": {"chips"},
+    "conformance": {"chips", "guests"},
     "experiments": {
         "chips", "timebase", "pvclock", "quadra", "guests", "linux", "kvm", "host", "qemu",
         "readings", "readloops", "verdict", "conformance",

@@ -17,6 +17,8 @@ Examples:
 
   guestclock capture bbc PINS.BAS --batch 2       a listing for the BBC Micro, the second of several
 
+  guestclock capture mac mac.elf                  a Macintosh's
+
   guestclock capture vic20 --read PRINTED.TXT --who "your name, MOS 6522 of 1982, VIC-20" >new.txt
 """
 
@@ -75,4 +77,6 @@ def _read(machine: "Machine", output: Path, who: str) -> None:
         said = output.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise BadInputError(f"{output}: cannot be read: {error.strerror}") from None
-    typer.echo(write_text(machine.read(said, str(output), who)), nl=False)
+    found = machine.read(said, str(output), who)
+    typer.echo(write_text(found), nl=False)
+    typer.echo(f"{output}: {len(found)} vectors", err=True)

@@ -45,12 +45,13 @@ def recorded(said: str, name: str, batches: Sequence[Sequence[Run]], who: str) -
             f"{name}: the sum of the bytes is {sum(found[:-1]) & 0xFF:02x}, not {found[-1]:02x}"
         )
     answers = iter(found[FINGERPRINT_BYTES:])
-    return [
-        replace(
-            run.vector, steps=tuple(_answered(run, answers)), grade="recorded", source=who, hardware_run=who
-        )
-        for run in batch
-    ]
+    return [as_recorded(run, answers, who) for run in batch]
+
+
+def as_recorded(run: Run, answers: Iterator[int], who: str) -> Vector:
+    """Return a run's vector with what was seen, taken from ``answers``."""
+    steps = tuple(_answered(run, answers))
+    return replace(run.vector, steps=steps, grade="recorded", source=who, hardware_run=who)
 
 
 def _answered(run: Run, answers: Iterator[int]) -> Iterator[Step]:

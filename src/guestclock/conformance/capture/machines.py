@@ -2,12 +2,13 @@
 
 from guestclock.conformance.capture.apple2 import APPLE2
 from guestclock.conformance.capture.bbc import BBC, BBC_USER_PORT
+from guestclock.conformance.capture.mac import MAC
 from guestclock.conformance.capture.machine import Machine
 from guestclock.conformance.capture.vic20 import VIC20, VIC20_USER_PORT
 from guestclock.errors import BadInputError
 
 MACHINES: dict[str, Machine] = {
-    machine.name: machine for machine in (VIC20, VIC20_USER_PORT, BBC, BBC_USER_PORT, APPLE2)
+    machine.name: machine for machine in (VIC20, VIC20_USER_PORT, BBC, BBC_USER_PORT, APPLE2, MAC)
 }
 
 
