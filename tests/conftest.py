@@ -47,6 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--via-steps", type=int, default=60_000, help="random steps of QEMU's VIA against a real QEMU"
     )
+    parser.addoption(
+        "--qtest-qemu", default="", help="a QEMU with the accelerator qtest, in place of the one played"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

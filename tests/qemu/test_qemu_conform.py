@@ -13,15 +13,15 @@ from via_programs import predict
 
 from guestclock import cli
 from guestclock.chips.qemu_deviations import MEANINGS, QEMU_7_2, SETS, Deviation
-from guestclock.chips.qemu_via import VIA1, VIA2, QemuVia
+from guestclock.chips.qemu_via import ALONE, VIA1, VIA2, QemuVia
 from guestclock.chips.registers import DDRB, IFR, ORB, T1CH, T1CL
 from guestclock.conformance import library, runner
 from guestclock.conformance.generated import generated
 from guestclock.conformance.preparing import prepared
 from guestclock.conformance.qemu_causes import causes_of, diagnose
-from guestclock.conformance.qemu_model import HAS, PLACES_A_CYCLE, instant_ns, run_deviating
+from guestclock.conformance.qemu_model import HAS, instant_ns, run_deviating
 from guestclock.conformance.runner import Outcome
-from guestclock.conformance.vector import Check, Drive, Read, Vector, Write, cycle_of, needs, observed, place
+from guestclock.conformance.vector import Check, Drive, Read, Vector, Write, cycle_of, needs, observed
 from guestclock.errors import BadInputError, UnavailableError
 from guestclock.experiments import qemu_conform
 from guestclock.experiments.conform_targets import open_target
@@ -34,7 +34,7 @@ from guestclock.experiments.qemu_conform import (
     switches_off,
 )
 from guestclock.qemu.binary import Binary
-from guestclock.qemu.steps import PREFIX_INSTRUCTIONS, VIA1_BASE, Step
+from guestclock.qemu.steps import PREFIX_INSTRUCTIONS, VIA1_BASE, VIA2_BASE, Step
 from guestclock.qemu.steps import Outcome as Found
 
 APPLICABLE = [vector for vector in library.packaged() if needs(vector) <= HAS]
@@ -97,7 +97,7 @@ def test_every_access_comes_at_its_place_in_its_cycle(vectors: list[Vector]) -> 
         schedule.add(ready)
         for step, access in zip(schedule.steps[first:], ready.steps, strict=True):
             instructions += step.before + 1
-            late_ns = instant_ns(PLACES_A_CYCLE * start_cycle + place(access)) - (instructions << SHIFT)
+            late_ns = instant_ns(access, start_cycle) - (instructions << SHIFT)
             assert 0 <= late_ns < 3 << SHIFT
             instructions += step.after
         start_cycle += cycle_of(ready.steps[-1]) + GAP_CYCLES
@@ -113,7 +113,7 @@ def test_what_a_guest_cannot_do() -> None:
 
 
 def test_a_vector_that_means_power_up_has_a_machine_of_its_own() -> None:
-    found = list(batches(APPLICABLE))
+    found = list(batches(APPLICABLE, VIA2_BASE))
     alone = [batch[0] for batch in found if len(batch) == 1]
     assert alone == [vector for vector in APPLICABLE if prepared(vector) is None]
     assert list(itertools.chain(*found)) == [prepared(vector) or vector for vector in APPLICABLE]
@@ -121,7 +121,7 @@ def test_a_vector_that_means_power_up_has_a_machine_of_its_own() -> None:
 
 def test_long_lists_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu_conform, "LONGEST_BATCH_CYCLES", 100)
-    assert len(list(batches(generated(20, 1)))) > 3
+    assert len(list(batches(generated(20, 1), VIA1_BASE))) > 3
 
 
 # ---------------------------------------------------------------------- the target
@@ -197,7 +197,7 @@ def test_a_qemu_that_dies_or_hangs_ends_the_run(tmp_path: Path, does: str, messa
 def test_each_set_is_recognised(name: str) -> None:
     target = open_target("model" if name == "chip" else f"model:{name}", "nmos")
     results = run(target)
-    diagnosis = diagnose(results)
+    diagnosis = diagnose(results, target.qemu_wiring or ALONE)
     if name != "chip":
         assert name in diagnosis.sets
     assert diagnosis.agreeing == diagnosis.asked == len(APPLICABLE)
@@ -222,13 +222,13 @@ def test_each_set_is_recognised(name: str) -> None:
 )
 def test_causes(name: str, deviation: Deviation) -> None:
     vector = library.named(APPLICABLE, name)
-    assert causes_of(vector, run_deviating(vector, QEMU_7_2), QEMU_7_2) == (deviation,)
+    assert causes_of(vector, run_deviating(vector, QEMU_7_2, ALONE), QEMU_7_2, ALONE) == (deviation,)
 
 
 def test_what_the_model_does_not_show_has_no_cause() -> None:
     vector = library.named(APPLICABLE, "t1.flag-at-n+2.n5.one-shot")
-    answers = run_deviating(vector, QEMU_7_2)
-    assert causes_of(vector, [answer ^ 1 for answer in answers], QEMU_7_2) == ()
+    answers = run_deviating(vector, QEMU_7_2, ALONE)
+    assert causes_of(vector, [answer ^ 1 for answer in answers], QEMU_7_2, ALONE) == ()
 
 
 def test_the_report() -> None:
@@ -262,8 +262,9 @@ def test_the_report() -> None:
 @pytest.mark.parametrize("name", ["qemu", "qemu,via=2"])
 def test_debians_qemu(name: str) -> None:
     """Every answer that counts is the model's; its counts are where fact 1 has them."""
-    results = run(open_target(name, "nmos"))
-    diagnosis = diagnose(results)
+    target = open_target(name, "nmos")
+    results = run(target)
+    diagnosis = diagnose(results, target.qemu_wiring or ALONE)
     assert diagnosis.agreeing == diagnosis.asked > 170
     assert {"qemu-7.2"} <= set(diagnosis.sets)
     assert runner.placement_error(results) == 0

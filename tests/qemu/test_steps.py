@@ -6,10 +6,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from via_programs import TIMER_REGISTERS, Prediction, first_difference, predict, random_steps
+from via_programs import VIA2_WRITES, Prediction, first_difference, predict, random_steps
 
 from guestclock.chips.qemu_deviations import ALWAYS, QEMU_7_2, Deviation
-from guestclock.chips.qemu_via import VIA1, QemuVia
+from guestclock.chips.qemu_via import VIA1, VIA2, QemuVia
 from guestclock.chips.registers import IER, T1CH, T1CL
 from guestclock.errors import BadInputError
 from guestclock.guests.viasteps.build import ELF, build_steps
@@ -67,15 +67,11 @@ def test_the_random_programs_show_each_deviation(deviation: Deviation) -> None:
 
 
 @pytest.mark.real
-def test_timers_of_via2_on_qemu() -> None:
-    """VIA2's timers are VIA1's, with nothing around them that moves."""
-    steps = [
-        step
-        for step in random_steps(random.Random(7), 10_000, 1 << 12)
-        if step.register in TIMER_REGISTERS or step.kind == Kind.SET_STATUS
-    ]
+def test_via2_on_qemu() -> None:
+    """All registers, port B too."""
+    steps = list(random_steps(random.Random(7), 10_000, 1 << 12, VIA2_WRITES))
     found = run_steps(open_binary(), steps, 6, VIA2_BASE)
-    assert first_difference(steps, found, predict(QemuVia(), steps, 6)) is None
+    assert first_difference(steps, found, predict(QemuVia(wiring=VIA2), steps, 6)) is None
     assert len(found.interruptions) > 100
 
 

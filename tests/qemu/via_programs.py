@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from guestclock.chips.qemu_via import QemuVia
@@ -39,9 +39,12 @@ from guestclock.qemu.steps import (
 )
 
 TIMER_REGISTERS = (T1CL, T1CH, T1LL, T1LH, T2CL, T2CH, ACR, IFR, IER)
-# Port B is read but not written: writes of it drive the clock chip and the ADB.
+# VIA1's port B is read but not written: writes of it drive the clock chip and the ADB.
 READS = (*TIMER_REGISTERS * 3, IFR, IFR, IFR, PCR, SR, ORA, ORA_NO_HANDSHAKE, DDRA, ORB, DDRB)
 WRITES = (*TIMER_REGISTERS * 3, PCR, SR, ORA, ORA_NO_HANDSHAKE, DDRA)
+VIA2_WRITES = (*WRITES, ORB, ORB, DDRB)
+VIA2_POWER = 0x04
+"""Of port B: low, it switches the machine off."""
 LOG_BYTES = 8
 ACR_VALUES = (0, 0x20, 0x40, 0x40, 0x40, 0x60, 0x80, 0xC0)
 IER_VALUES = (0x20, 0x40, 0x60, 0x7F, 0xA0, 0xC0, 0xE0, 0xC0, 0xE0, 0x83, 0x81, 0x82, 0x87, 0x03)
@@ -62,10 +65,14 @@ def value_for(rng: random.Random, register: int) -> int:
             return rng.choice(ACR_VALUES)
         case _ if register == IER:
             return rng.choice(IER_VALUES)
+        case _ if register == ORB:
+            return rng.randrange(256) | VIA2_POWER
     return rng.randrange(256)
 
 
-def random_steps(rng: random.Random, count: int, longest_loops: int) -> Iterator[Step]:
+def random_steps(
+    rng: random.Random, count: int, longest_loops: int, writes: Sequence[int] = WRITES
+) -> Iterator[Step]:
     """Yield accesses, half of them reads, after waits of log-uniform length."""
     for _ in range(count):
         loops = log_uniform(rng, longest_loops)
@@ -73,7 +80,7 @@ def random_steps(rng: random.Random, count: int, longest_loops: int) -> Iterator
         if kind == Kind.READ:
             yield Step(kind, rng.choice(READS), 0, loops)
         elif kind == Kind.WRITE:
-            register = rng.choice(WRITES)
+            register = rng.choice(writes)
             yield Step(kind, register, value_for(rng, register), loops)
         elif kind == Kind.PROBE:
             yield Step(kind, 0, UNMASKED, loops)

@@ -133,7 +133,7 @@ def _tell(
     from guestclock.conformance.qemu_causes import diagnose  # noqa: PLC0415
     from guestclock.report import conformance as report  # noqa: PLC0415
 
-    diagnosis = diagnose(results) if target.is_qemus else None
+    diagnosis = diagnose(results, target.qemu_wiring) if target.qemu_wiring else None
     document = as_document(results, target.name, variant.value, diagnosis)
     shown: dict[str, Any] = explanation(results[0], variant.value, diagnosis) if explained else document
     if output is Format.JSON:

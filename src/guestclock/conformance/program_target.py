@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from guestclock.chips.qemu_via import Wiring
 from guestclock.conformance.targets import Answers, TargetBrokeError
 from guestclock.conformance.text_format import questions
 from guestclock.conformance.vector import OPTIONAL, Vector, observed
@@ -29,7 +30,7 @@ BROKEN_IN_A_ROW = 10
 class ProgramTarget:
     """A program on the other end of two pipes; it is started again when it breaks."""
 
-    is_qemus = False
+    qemu_wiring: Wiring | None = None
 
     def __init__(self, command: str, timeout_s: float) -> None:
         try:

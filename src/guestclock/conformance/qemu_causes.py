@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from guestclock.chips.qemu_deviations import SETS, Deviation
+from guestclock.chips.qemu_via import Wiring
 from guestclock.conformance.qemu_model import run_deviating
 from guestclock.conformance.runner import Outcome, Result, accepts, first_difference
 from guestclock.conformance.vector import Vector, observed
@@ -34,44 +35,52 @@ class Diagnosis:
     causes: Mapping[str, Causes]
 
 
-def diagnose(results: Sequence[Result]) -> Diagnosis:
+def diagnose(results: Sequence[Result], wiring: Wiring) -> Diagnosis:
     """Find the set of deviations behind the answers, and the causes of each failure."""
     ran = [result for result in results if result.answers]
-    agreeing = {deviations: _agreeing(ran, deviations) for deviations in dict.fromkeys(SETS.values())}
+    agreeing = {deviations: _agreeing(ran, deviations, wiring) for deviations in dict.fromkeys(SETS.values())}
     best = max(agreeing.values())
     sets = tuple(name for name, deviations in SETS.items() if agreeing[deviations] == best)
     causes = {
-        result.vector.name: causes_of(result.vector, result.answers, SETS[sets[0]])
+        result.vector.name: causes_of(result.vector, result.answers, SETS[sets[0]], wiring)
         for result in ran
         if result.outcome is Outcome.FAILED
     }
     return Diagnosis(sets, best, len(ran), causes)
 
 
-def _agreeing(ran: Sequence[Result], deviations: Deviation) -> int:
-    return sum(_alike(each.vector, run_deviating(each.vector, deviations), each.answers) for each in ran)
+def _agreeing(ran: Sequence[Result], deviations: Deviation, wiring: Wiring) -> int:
+    return sum(
+        _alike(each.vector, run_deviating(each.vector, deviations, wiring), each.answers) for each in ran
+    )
 
 
 def _alike(vector: Vector, some: Sequence[int], others: Sequence[int]) -> bool:
     """Tell whether answers are the same in the bits that matter."""
-    masks = [step.mask for step in observed(vector.steps)]
+    masks = [step.mask if step.values else 0 for step in observed(vector.steps)]
     return all((one ^ other) & mask == 0 for one, other, mask in zip(some, others, masks, strict=False))
 
 
-def causes_of(vector: Vector, answers: Sequence[int], deviations: Deviation) -> Causes:
+def causes_of(vector: Vector, answers: Sequence[int], deviations: Deviation, wiring: Wiring) -> Causes:
     """Return why a VIA with these deviations gave these answers."""
+    shown = run_deviating(vector, deviations, wiring)
     at = first_difference(vector, answers)
-    if at is None or not _alike(vector, run_deviating(vector, deviations), answers[: at + 1]):
+    if at is None or not _alike(vector, shown, answers[: at + 1]):
         return ()
+    without = _Without(vector, at, deviations, wiring)
     removable = [deviation for deviation in deviations if deviation is not TIMELESS]
     single, pairs = ([_join(some) for some in combinations(removable, count)] for count in (1, 2))
-    for candidates, helps in ((single, _gets_past), (pairs, _gets_past), (single, _is_right)):
-        found = [each for each in candidates if helps(vector, at, deviations & ~each)]
+    for candidates, helps in (
+        (single, without.gets_past),
+        (pairs, without.gets_past),
+        (single, without.is_right),
+    ):
+        found = [each for each in candidates if helps(each)]
         if found:
             return tuple(each for each in found if INCLUDED.get(each) not in found)
-    if not _gets_past(vector, at, TIMELESS):
+    if not without.gets_past(_join(removable)):
         return (TIMELESS,)
-    return (_join(_needed(vector, at, deviations, removable)),)
+    return (without.least(removable),)
 
 
 def _join(deviations: Sequence[Deviation]) -> Deviation:
@@ -81,22 +90,30 @@ def _join(deviations: Sequence[Deviation]) -> Deviation:
     return joined
 
 
-def _gets_past(vector: Vector, at: int, deviations: Deviation) -> bool:
-    difference = first_difference(vector, run_deviating(vector, deviations))
-    return difference is None or difference > at
+class _Without:
+    """The model of a VIA without some of its deviations, at the first difference of a vector."""
 
+    def __init__(self, vector: Vector, at: int, deviations: Deviation, wiring: Wiring) -> None:
+        self._vector, self._at = vector, at
+        self._deviations, self._wiring = deviations, wiring
 
-def _is_right(vector: Vector, at: int, deviations: Deviation) -> bool:
-    return accepts(observed(vector.steps)[at], run_deviating(vector, deviations)[at])
+    def _shown(self, missing: Deviation) -> Sequence[int]:
+        return run_deviating(self._vector, self._deviations & ~missing, self._wiring)
 
+    def gets_past(self, missing: Deviation) -> bool:
+        """Tell whether all is right up to there and there."""
+        difference = first_difference(self._vector, self._shown(missing))
+        return difference is None or difference > self._at
 
-def _needed(
-    vector: Vector, at: int, deviations: Deviation, removable: Sequence[Deviation]
-) -> list[Deviation]:
-    """Return deviations none of which can stay: all, less each that makes no difference in turn."""
-    needed = list(removable)
-    for deviation in removable:
-        fewer = [other for other in needed if other is not deviation]
-        if _gets_past(vector, at, deviations & ~_join(fewer)):
-            needed = fewer
-    return needed
+    def is_right(self, missing: Deviation) -> bool:
+        """Tell whether the answer there is right."""
+        return accepts(observed(self._vector.steps)[self._at], self._shown(missing)[self._at])
+
+    def least(self, removable: Sequence[Deviation]) -> Deviation:
+        """Return deviations of which none can stay: all, less each that makes no difference in turn."""
+        needed = list(removable)
+        for deviation in removable:
+            fewer = [other for other in needed if other is not deviation]
+            if self.gets_past(_join(fewer)):
+                needed = fewer
+        return _join(needed)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.chips.mos6522_stepwise import Mos6522Stepwise
+from guestclock.chips.qemu_via import Wiring
 from guestclock.conformance.vector import OPTIONAL, Check, Drive, Read, Vector, Write
 from guestclock.errors import BadInputError, UnavailableError
 
@@ -31,8 +32,8 @@ class Target(Protocol):
     name: str
     has: frozenset[str]
     """What it has of :data:`guestclock.conformance.vector.OPTIONAL`."""
-    is_qemus: bool
-    """Whether what it does wrong may be one of QEMU's known deviations."""
+    qemu_wiring: Wiring | None
+    """For a QEMU, whose faults may be known deviations: what is around its VIA."""
 
     def run(self, vectors: Iterable[Vector]) -> Iterator[Answers | TargetBrokeError]:
         """Yield, for each vector in turn, what the target shows, or what became of it."""
@@ -98,7 +99,7 @@ class OurChip:
 class PythonTarget:
     """A new Python object for each vector."""
 
-    is_qemus = False
+    qemu_wiring: Wiring | None = None
 
     def __init__(self, name: str, factory: Callable[[], Emulator], timeout_s: float) -> None:
         self.name = name

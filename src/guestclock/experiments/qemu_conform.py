@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from guestclock.chips.qemu_via import VIA1, VIA2, Wiring
 from guestclock.chips.registers import DDRB, IFR, IFR_ANY, IFR_CA1, IFR_CA2, IFR_SR, ORB
 from guestclock.conformance.preparing import PORT_B, prepared
-from guestclock.conformance.qemu_model import HAS, PLACES_A_CYCLE, instant_ns
+from guestclock.conformance.qemu_model import HAS, instant_ns
 from guestclock.conformance.targets import Answers, CannotRunError, TargetBrokeError
-from guestclock.conformance.vector import Check, Read, Vector, Write, cycle_of, observed, place
+from guestclock.conformance.vector import Check, Read, Vector, Write, cycle_of, observed
+from guestclock.conformance.vector import Step as VectorStep
 from guestclock.errors import BadInputError, UnavailableError
 from guestclock.qemu.binary import ANSWER_S, M68K, open_binary
 from guestclock.qemu.steps import (
@@ -26,12 +28,15 @@ SHIFT = 3
 """An instruction takes 2^SHIFT ns: there is time for accesses and checks in one cycle after the other."""
 
 VIA2_POWER = 0x04
-BASES = {"1": VIA1_BASE, "2": VIA2_BASE}
+# What moves around VIA1 is left out: see SURROUNDINGS and LAST_CYCLE_OF_PORT_B.
+VIAS = {"1": (VIA1_BASE, Wiring(orb=VIA1.orb)), "2": (VIA2_BASE, VIA2)}
 LONGEST_BATCH_CYCLES = 2_000_000
 GAP_CYCLES = 4
 
 # VIA1's CA1 gets 60.15 Hz, its CA2 a pulse a second, its shift register the ADB's answers: not the vector's.
 SURROUNDINGS = IFR_CA1 | IFR_CA2 | IFR_SR
+# The ADB pulls bit 3 of port B low 20 ms after the start, 15,667 cycles.
+LAST_CYCLE_OF_PORT_B = 15_000
 
 
 class QemuConform:
@@ -40,7 +45,6 @@ class QemuConform:
     Vectors are run one after the other in one machine; one that means power-up gets a machine of its own.
     """
 
-    is_qemus = True
     has = HAS
 
     def __init__(self, name: str, answer_s: float = ANSWER_S) -> None:
@@ -49,7 +53,9 @@ class QemuConform:
         Raises :class:`BadInputError` for another name and :class:`UnavailableError` for a binary that is
         no QEMU with a q800.
         """
-        self._base, path, via = _parse(name)
+        path, via = _parse(name)
+        self._base, wiring = VIAS[via]
+        self.qemu_wiring: Wiring | None = wiring
         try:
             self._binary = open_binary(path, answer_s)
             self._binary.require_machine("q800")
@@ -70,7 +76,7 @@ class QemuConform:
                 yield CannotRunError("it would switch the machine off by bit 2 of VIA2's port B")
 
     def _found(self, vectors: Iterable[Vector]) -> Iterator[Answers]:
-        for batch in batches(vectors):
+        for batch in batches(vectors, self._base):
             schedule = Schedule()
             for vector in batch:
                 schedule.add(vector)
@@ -81,14 +87,14 @@ class QemuConform:
         """Nothing is running between batches."""
 
 
-def _parse(name: str) -> tuple[int, str, str]:
-    """Return the VIA's address, the binary and the VIA's number."""
+def _parse(name: str) -> tuple[str, str]:
+    """Return the binary and the VIA's number."""
     binary, comma, option = name.partition(",")
     path = binary.removeprefix("qemu").removeprefix(":") or M68K
     via = option.removeprefix("via=") if comma else "1"
-    if via not in BASES or (comma and not option.startswith("via=")):
+    if via not in VIAS or (comma and not option.startswith("via=")):
         raise BadInputError(f"target {name!r}: qemu[:PATH][,via=1|2] (docs/conformance.md)")
-    return BASES[via], path, via
+    return path, via
 
 
 def switches_off(vector: Vector) -> bool:
@@ -102,13 +108,19 @@ def switches_off(vector: Vector) -> bool:
     return False
 
 
-def batches(vectors: Iterable[Vector]) -> Iterator[list[Vector]]:
+def _reads_port_b(vector: Vector) -> bool:
+    return any(isinstance(step, Read) and step.register == ORB for step in vector.steps)
+
+
+def batches(vectors: Iterable[Vector], base: int) -> Iterator[list[Vector]]:
     """Yield vectors for one machine each, prepared; alone and as it is one that cannot be."""
     batch: list[Vector] = []
     cycles = 0
     for vector in vectors:
         ready = prepared(vector)
-        if ready is None or cycles > LONGEST_BATCH_CYCLES:
+        length = cycle_of((ready or vector).steps[-1]) + GAP_CYCLES
+        most = LAST_CYCLE_OF_PORT_B if base == VIA1_BASE and _reads_port_b(vector) else LONGEST_BATCH_CYCLES
+        if ready is None or cycles + length > most:
             if batch:
                 yield batch
             batch, cycles = [], 0
@@ -116,7 +128,7 @@ def batches(vectors: Iterable[Vector]) -> Iterator[list[Vector]]:
             yield [vector]
             continue
         batch.append(ready)
-        cycles += cycle_of(ready.steps[-1])
+        cycles += length
     if batch:
         yield batch
 
@@ -135,25 +147,25 @@ class Schedule:
         for step in vector.steps:
             match step:
                 case Write(_, register, value):
-                    self._at(place(step), Kind.WRITE, register, value)
+                    self._at(step, Kind.WRITE, register, value)
                 case Read(_, register):
-                    self._at(place(step), Kind.READ, register, 0)
+                    self._at(step, Kind.READ, register, 0)
                 case Check():
-                    self._at(place(step), Kind.PROBE, 0, UNMASKED)
+                    self._at(step, Kind.PROBE, 0, UNMASKED)
                 case _:
                     raise ValueError(f"{step}: no guest can do this")
         self._vectors.append(vector)
         self._start_cycle += cycle_of(vector.steps[-1]) + GAP_CYCLES
 
-    def _at(self, steps_place: int, kind: Kind, register: int, value: int) -> None:
-        at_ns = instant_ns(PLACES_A_CYCLE * self._start_cycle + steps_place)
+    def _at(self, step: VectorStep, kind: Kind, register: int, value: int) -> None:
+        at_ns = instant_ns(step, self._start_cycle)
         shortest = Step(kind, register, value, 1)
         spare = (at_ns >> SHIFT) - (self._instructions + shortest.before + 1)
         if spare < 0:
             raise ValueError(f"no time for an access at {at_ns} ns")
-        step = Step(kind, register, value, 1 + spare // 2)
-        self.steps.append(step)
-        self._instructions += step.before + 1 + step.after
+        done = Step(kind, register, value, 1 + spare // 2)
+        self.steps.append(done)
+        self._instructions += done.before + 1 + done.after
 
     def answers(self, outcome: Outcome, base: int) -> Iterator[Answers]:
         """Yield what each vector showed, by what the guest found."""

@@ -35,7 +35,7 @@ class Binary:
 
     @cached_property
     def accelerators(self) -> tuple[str, ...]:
-        """What can run guest code in it; with ``qtest`` a program may take the CPU's place."""
+        """What can run guest code in it.  (``qtest`` cannot: :func:`guestclock.qemu.qtest.takes_qtest`.)"""
         lines = ask(self.path, ["-accel", "help"], self.answer_s).splitlines()
         return tuple(line.strip() for line in lines if line.strip() and not line.endswith(":"))
 
