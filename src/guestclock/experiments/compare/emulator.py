@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from guestclock.errors import UnavailableError
 from guestclock.experiments.boot import Boot
 from guestclock.experiments.collect import collect
@@ -153,9 +151,11 @@ class _Run:
     def _acknowledges(self) -> Table:
         if not self.is_traced or not self.trace.exists():
             return blank(EVENTS, 0)
-        at_ns = m68k_guest.acknowledges_ns(self.trace) - self.unix_ns - self.begin_ns
+        at_ns = m68k_guest.acknowledges_ns(self.trace) - self.unix_ns
+        # A kernel boots with its interrupts masked for some ticks: those it makes late itself.
+        at_ns = at_ns[at_ns >= self.landmarks.at_ns["up"]] - self.begin_ns
         rows = blank(EVENTS, len(at_ns))
-        rows["kind"], rows["host_ns"] = EventKind.ACKNOWLEDGE, np.maximum(at_ns, 0)
+        rows["kind"], rows["host_ns"] = EventKind.ACKNOWLEDGE, at_ns
         return rows
 
     def _no_answer(self, error: str) -> str:
