@@ -113,7 +113,8 @@ def _title(document: Document) -> str:
     averages = document["load_averages"]
     load = f"load average {min(averages):.2f} to {max(averages):.2f}"
     rounds = f"{count(document['rounds'], 'round')}, median ± half the range; counts from least to most"
-    return f"{rounds}; {load} on {count(document['processors'], 'processor')}"
+    common = "".join(f"{word}, " for word in document["common"])
+    return f"{common}{rounds}; {load} on {count(document['processors'], 'processor')}"
 
 
 def _table(document: Document, heading: str, columns: tuple[Column, ...]) -> Table | None:

@@ -142,7 +142,7 @@ def test_the_table_is_whole_however_wide() -> None:
     assert "…" not in text
     assert "120 µs ±42%" in text
     assert text.count("3.00 s ±0%") == 2
-    assert text.splitlines()[0].startswith("3 rounds, median ± half the range")
+    assert text.splitlines()[0].startswith("clockprobe, 3 rounds, median ± half the range")
 
 
 def test_counts_show_from_least_to_most_and_the_worst_is_of_all_rounds() -> None:

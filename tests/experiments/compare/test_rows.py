@@ -46,12 +46,20 @@ def test_each_option_is_a_dimension_and_only_what_differs_is_named() -> None:
         "QEMU 8.2.0",
     ]
     assert names(levels=(6, 1), stalls=(None, "every=5ms,for=1ms")) == [
-        "chip, paced, level 6",
-        "chip, paced, level 1",
-        "chip, paced, stalls every=5ms,for=1ms, level 6",
-        "chip, paced, stalls every=5ms,for=1ms, level 1",
+        "chip, level 6",
+        "chip, level 1",
+        "chip, stalls every=5ms,for=1ms, level 6",
+        "chip, stalls every=5ms,for=1ms, level 1",
     ]
     assert names(binaries=(OTHER,), icounts=(3,)) == ["chip, paced", "QEMU 8.2.0", "QEMU 8.2.0, icount 3"]
+
+
+def test_what_all_rows_share_is_said_once() -> None:
+    first, second = rows(Wanted(PHASES, chips=("qemu-6.1", "chip"), pacings=("host",)))
+    assert (name(first), name(second)) == ("qemu-6.1", "chip")
+    assert first.common == second.common == {"guest": "clockprobe", "pacing": "host"}
+    (alone,) = rows(Wanted(PHASES, event=Event("stop", 1)))
+    assert name(alone) == "chip"
 
 
 def test_rows_carry_what_they_are_called() -> None:

@@ -28,12 +28,17 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "good": good,
         "exit_status": int(not good),
         "sentence": _sentence(rows),
+        "common": _common(found.rows[0].row),
         "rounds": found.rounds,
         "processors": os.cpu_count(),
         "load_averages": found.load_averages,
         "rows": rows,
         "left_out": [{"name": name(row), "why": row.why_not} for row in found.left_out],
     }
+
+
+def _common(row: Row) -> list[str]:
+    return [f"{word} pacing" if about == "pacing" else word for about, word in row.common.items()]
 
 
 def _row(result: RowResult) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """Which machines are compared: the rows that options ask for, and those that tell the story when none do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
 
 from guestclock.errors import BadInputError
 from guestclock.experiments.boot import Boot, bundled, userland
@@ -11,11 +10,14 @@ from guestclock.experiments.compare.emulator import Emulator
 from guestclock.experiments.compare.events import SAVEVM, SIGSTOP, Event
 from guestclock.experiments.compare.measured import MEASURING, Dialogue
 from guestclock.experiments.run import RunPlan
-from guestclock.guests.orders import CLOCKPROBE, Phase
+from guestclock.guests.orders import CLOCKPROBE, LINUX, Phase
 from guestclock.linux.cache import PLAIN
 from guestclock.linux.userland import PROMPT
 from guestclock.qemu.binary import Binary
 from guestclock.quadra.machine import CHIP
+
+MACHINE = "machine"
+"""What a row's words always tell."""
 
 STORY_STALL = "every=50ms,for=35ms"
 STORY = (
@@ -42,13 +44,14 @@ Machine = RunPlan | Emulator
 class Row:
     """One machine under one set of circumstances.
 
-    ``words`` are what tells it from other rows, by what they are about; ``why_not``: it cannot do what was
-    asked, and is told but not run.
+    ``words`` are what tells it from other rows, by what they are about, and ``common`` what all rows have in
+    common; ``why_not``: it cannot do what was asked, and is told but not run.
     """
 
     machine: Machine
     boot: Boot
     words: dict[str, str]
+    common: dict[str, str] = field(default_factory=dict)
     load: int = 0
     event: Event | None = None
     dialogue: Dialogue = MEASURING
@@ -100,14 +103,11 @@ class Wanted:
 def rows(wanted: Wanted) -> list[Row]:
     """Return the rows, ours first; in each, the first of every option comes first."""
     machines = _story(wanted.plan) if wanted.is_story else _asked(wanted)
-    return [
+    found = [
         Row(
             machine=machine,
             boot=_boot(wanted, variant, level),
-            words=words
-            | _word("kernel", variant, wanted.variants)
-            | _word("level", f"level {level}", wanted.levels)
-            | _word("load", f"load {load}" if load else "no load", wanted.loads),
+            words=words | _circumstances(wanted, variant, level, load),
             load=load,
             event=wanted.event,
             dialogue=USERLAND if wanted.userland else MEASURING,
@@ -117,6 +117,17 @@ def rows(wanted: Wanted) -> list[Row]:
             wanted.loads, machines, wanted.variants, wanted.levels or (None,)
         )
     ]
+    shared = set.intersection(*(set(row.words.items()) for row in found))
+    return [_named(row, shared) for row in found]
+
+
+def _named(row: Row, shared: set[tuple[str, str]]) -> Row:
+    """Return the row with what all rows share apart; which machine it is stays."""
+    common = {
+        about: word for about, word in row.words.items() if (about, word) in shared and about != MACHINE
+    }
+    own = {about: word for about, word in row.words.items() if about not in common}
+    return replace(row, words=own, common=common)
 
 
 def name(row: Row) -> str:
@@ -131,18 +142,24 @@ def _boot(wanted: Wanted, variant: str, level: int | None) -> Boot:
     return bundled(wanted.guest, wanted.phases, append, variant)
 
 
-def _word(about: str, word: str, values: Sequence[Any]) -> dict[str, str]:
-    """Return the word, where there is anything else that it could be."""
-    return {about: word} if len(values) > 1 else {}
+def _circumstances(wanted: Wanted, variant: str, level: int | None, load: int) -> dict[str, str]:
+    words = {"guest": LINUX if wanted.userland else wanted.guest}
+    if wanted.loads != (0,):
+        words["load"] = f"load {load}" if load else "no load"
+    if wanted.variants != (PLAIN,):
+        words["kernel"] = variant
+    if level is not None:
+        words["level"] = f"level {level}"
+    return words
 
 
 def _story(plan: RunPlan) -> list[tuple[Machine, dict[str, str]]]:
-    return [_ours(plan, *row, stalls=("", "")) for row in STORY]
+    return [_ours(plan, *row) for row in STORY]
 
 
 def _asked(wanted: Wanted) -> list[tuple[Machine, dict[str, str]]]:
     ours = [
-        _ours(wanted.plan, chip, pacing, stall, stalls=wanted.stalls)
+        _ours(wanted.plan, chip, pacing, stall)
         for chip, pacing, stall in product(
             wanted.chips or (CHIP,), wanted.pacings or ("paced",), wanted.stalls
         )
@@ -161,10 +178,8 @@ def _times(wanted: Wanted) -> Iterable[tuple[int | None, str | None]]:
         yield from ((shift, None) for shift in wanted.icounts)
 
 
-def _ours(
-    plan: RunPlan, chip: str, pacing: str, stall: str | None, *, stalls: Sequence[Any]
-) -> tuple[Machine, dict[str, str]]:
-    words = {"machine": chip, "pacing": pacing} | _stalled(stall, stalls)
+def _ours(plan: RunPlan, chip: str, pacing: str, stall: str | None) -> tuple[Machine, dict[str, str]]:
+    words = {MACHINE: chip, "pacing": pacing} | _stalled(stall)
     # A QEMU's VIA has a bus of its own.
     return replace(plan, chip=chip, pacing=pacing, stall=stall, bus=plan.bus if chip == CHIP else None), words
 
@@ -174,16 +189,16 @@ def _emulator(
 ) -> tuple[Machine, dict[str, str]]:
     version = binary.version.split(" ")[0]
     alike = [other for other in wanted.binaries if other.version.split(" ")[0] == version]
-    words = {"machine": f"QEMU {version}" if len(alike) == 1 else f"QEMU {version} ({binary.path})"}
+    words = {MACHINE: f"QEMU {version}" if len(alike) == 1 else f"QEMU {version} ({binary.path})"}
     if icount is not None:
         words["time"] = f"icount {icount}"
     plan = wanted.plan
     machine = Emulator(binary, icount, stall, plan.seed, plan.ram_mib, plan.silence_s)
-    return machine, words | _stalled(stall, wanted.stalls)
+    return machine, words | _stalled(stall)
 
 
-def _stalled(stall: str | None, stalls: Sequence[Any]) -> dict[str, str]:
-    return {"stall": f"stalls {stall}"} if stall is not None and stalls else {}
+def _stalled(stall: str | None) -> dict[str, str]:
+    return {} if stall is None else {"stall": f"stalls {stall}"}
 
 
 def _why_not(machine: Machine, event: Event) -> str | None:
