@@ -19,7 +19,7 @@ from guestclock.verdict import judge
 
 MS, S = 1_000_000, 1_000_000_000
 EPOCH_NS = 1_577_836_800 * S
-EVENT_COLUMNS = ("kind", "guest_ns", "host_ns", "cycle", "code_bytes", "value", "masked")
+EVENT_COLUMNS = ("kind", "guest_ns", "host_ns", "cycle", "code_bytes", "value", "masked", "source")
 HELLO = "hello version=1 guest=clockprobe clock=via1 clock_hz=783360 tick_hz=100 probe=1"
 
 
@@ -48,7 +48,7 @@ def probe_log(*looks: tuple[int, int, int, int, int]) -> Any:
 
 
 def event_log(*events: tuple[int, EventKind]) -> Any:
-    rows = [(kind, time_ns, time_ns, time_ns // 1277, 50, 1, 0) for time_ns, kind in events]
+    rows = [(kind, time_ns, time_ns, time_ns // 1277, 50, 1, 0, 0) for time_ns, kind in events]
     return named(np.array(rows, np.int64).reshape(len(rows), len(EVENT_COLUMNS)), EVENT_COLUMNS)
 
 

@@ -13,8 +13,9 @@ from guestclock.errors import BadInputError
 from guestclock.experiments.boot import Boot, bundled, own
 from guestclock.experiments.run import Progress, Run, RunPlan, run
 from guestclock.guests.orders import CLOCKPROBE, parse_phases
-from guestclock.readings import EventKind, load
+from guestclock.readings import EventKind, Tables, load
 from guestclock.verdict import judge
+from guestclock.verdict.ticks import TimerTicks
 
 from . import guests
 
@@ -263,3 +264,38 @@ def test_saved_tables_load_back_and_give_the_same_verdict(tmp_path: Path) -> Non
 def test_a_plan_that_cannot_be_is_refused(changes: dict[str, object], named: str) -> None:
     with pytest.raises(BadInputError, match=named):
         planned(RunPlan(), **changes)
+
+
+# The lines on CA1 and CA2.
+
+
+def timing_lines(tables: Tables) -> dict[str, TimerTicks]:
+    return {timer.source: timer for timer in judge(tables).ticks.timers if timer.source != "via1.t1"}
+
+
+@pytest.mark.parametrize("plan", [VIRTUAL, SIMULATED, planned(SIMULATED, stall="every=200ms,for=150ms")])
+def test_the_timing_lines_keep_time_and_lose_nothing(plan: RunPlan) -> None:
+    tables = run(plan, clockprobe("lines:3,hunt:1")).tables
+    verdict = judge(tables)
+    assert verdict.good, verdict.sentence
+    lines = timing_lines(tables)
+    # 3 s hold 180 periods of 16.63 ms; the guest's second and the phase's begin differ by some ms.
+    assert lines["via1.ca1"].underflows == lines["via1.ca1"].acknowledges == 180
+    assert lines["via1.ca2"].underflows == lines["via1.ca2"].acknowledges == 3
+    assert verdict.ticks.handled == verdict.ticks.counter.counted if verdict.ticks.counter else False
+    drifts = {(clock.source, clock.reference): clock.whole for clock in verdict.drift.clocks}
+    for source, reads in (("via1.ca1", 180), ("via1.ca2", 3)):
+        assert drifts[source, "guest"].readings == reads
+        assert abs(drifts[source, "guest"].final_offset_ns) < 100_000
+
+
+def test_a_stalled_host_on_raw_time_loses_sixtieths_but_no_second() -> None:
+    plan = planned(SIMULATED, pacing="host", stall="every=90ms,for=55ms")
+    lines = timing_lines(run(plan, clockprobe("lines:4")).tables)
+    assert lines["via1.ca1"].lost_by_host > 0
+    assert lines["via1.ca1"].underflows == lines["via1.ca1"].acknowledges + lines["via1.ca1"].lost
+    assert lines["via1.ca2"].lost == 0
+
+
+def test_nobody_listens_and_nothing_is_logged() -> None:
+    assert timing_lines(run(VIRTUAL, clockprobe("hunt:1")).tables) == {}

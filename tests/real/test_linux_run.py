@@ -19,7 +19,7 @@ from guestclock.experiments.run import FIXED_START_S, RunPlan, run
 from guestclock.guests.lines import Echo
 from guestclock.guests.orders import LINUX, parse_phases
 from guestclock.linux.build import build_guest
-from guestclock.linux.cache import DEBUG_TIMEKEEPING, GuestImage, default_cache_dir
+from guestclock.linux.cache import ADB, DEBUG_TIMEKEEPING, GuestImage, default_cache_dir
 from guestclock.linux.command_line import command_line
 from guestclock.quadra.bootinfo import MIB
 from guestclock.readings import Tables, load
@@ -144,6 +144,18 @@ def test_a_kernel_that_reports_bad_clocks_has_nothing_to_report() -> None:
 
 
 # The guest's userland, console and date.
+
+
+def test_linux_finds_no_device_on_the_adb_and_goes_on() -> None:
+    build_guest(default_cache_dir(), ADB)
+    boot = bundled(LINUX, parse_phases("hunt:1", LINUX), variant=ADB)
+    ran = run(RunPlan(pacing="virtual"), boot)
+    sound(ran.tables)
+    assert b"Mac II ADB Driver" in ran.console
+    assert b"adb device" not in ran.console
+    (adb,) = (timer for timer in judge(ran.tables).ticks.timers if timer.source == "via1.sr")
+    # A reset of the bus, and for each of fifteen addresses a Talk with the three bytes of a timeout.
+    assert adb.underflows == adb.acknowledges == 1 + 15 * 4
 
 
 def test_userland_gives_what_it_gives_on_a_real_emulator(linux_guest: GuestImage) -> None:

@@ -80,6 +80,7 @@ def run(
     from guestclock.experiments import boot  # noqa: PLC0415
     from guestclock.experiments import run as experiment  # noqa: PLC0415
     from guestclock.guests.orders import default_phases, parse_phases  # noqa: PLC0415
+    from guestclock.quadra.machine import CHIP  # noqa: PLC0415
     from guestclock.verdict import judge  # noqa: PLC0415
 
     plan = experiment.RunPlan(
@@ -99,9 +100,10 @@ def run(
         raise typer.BadParameter("an initrd needs --kernel FILE", param_hint="--initrd")
     else:
         orders = parse_phases(phases, guest) if phases else default_phases(seconds, calls)
-        what = boot.bundled(
-            guest, orders, append, kernel_variant(debug_timekeeping=debug_timekeeping, adb=adb)
-        )
+        variant = kernel_variant(debug_timekeeping=debug_timekeeping, adb=adb)
+        if adb and chip != CHIP:
+            raise typer.BadParameter("the ADB needs the shift register of --chip chip", param_hint="--adb")
+        what = boot.bundled(guest, orders, append, variant)
         length_s = sum(phase.amount for phase in orders if phase.name in boot.TIMED_PHASES)
     ran = _run(experiment, plan, what, length_s=length_s, console=console, quiet=json)
     if save is not None:

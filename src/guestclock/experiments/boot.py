@@ -16,7 +16,7 @@ from guestclock.quadra.memory_map import IO_BASE, PROBE_START
 GUESTS = (CLOCKPROBE, LINUX)
 PROBE_WORD = f"probe={IO_BASE + PROBE_START:#x}"
 # Phases whose amount is seconds of the guest's time.
-TIMED_PHASES = ("hunt", "idle", "busy", "echo")
+TIMED_PHASES = ("hunt", "idle", "busy", "lines", "echo")
 
 
 @dataclass(frozen=True)

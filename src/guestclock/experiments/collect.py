@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from guestclock.experiments.transcript import CLOCKS, SANE_NS, Arrival, Transcript
+from guestclock.experiments.transcript import CLOCKS, LINE_CLOCKS, SANE_NS, Arrival, Transcript
+from guestclock.quadra.board import EVENT_SOURCES
 from guestclock.readings import EVENTS, READINGS, UNKNOWN, EventKind, Tables, TablesBuilder
 from guestclock.readings.schema import Table, blank
 
 BOOT = "boot"
 """The phase before the guest's first."""
 
-TICK_SOURCE = "via1.t1"
-"""The timer whose events a Quadra logs."""
-
 # The probe port's tags (docs/guest-protocol.md): a look at each clock, and the "before" of a backward step.
 _LOOK_TAG = {"mono": 1, "real": 2}
 _BEFORE_TAG = {"mono": 3, "real": 5}
+_LINE_TAGS = (7, 8)
 
 CONSOLE, HOST = "console", "host"
 """The sources of events that are console lines, and of stalls."""
@@ -68,10 +67,12 @@ def collect(
     _share_calls(looks, phases)
     _price(looks, phases, f"{meta['cost_time']}_ns")
     builder.extend_readings(looks)
+    for clock in LINE_CLOCKS:
+        builder.extend_readings(_line_looks(clock, probes, transcript, phases, builder))
 
     backs = _probe_backs(probes, phases)
     backs = np.concatenate([backs, _uncovered(_told_backs(transcript, phases), backs)])
-    machine = _machine_events(events, transcript, phases, builder.source(TICK_SOURCE))
+    machine = _machine_events(events, transcript, phases, builder)
     others = [backs, _remarks(transcript, phases, builder), _stalls(stalls, phases, builder.source(HOST))]
     builder.extend_events(_merged(machine, np.concatenate(others)))
 
@@ -193,6 +194,26 @@ def _told_looks(transcript: Transcript, phases: _Phases) -> Table:
     return looks
 
 
+def _line_looks(
+    clock: str, probes: Table, transcript: Transcript, phases: _Phases, builder: TablesBuilder
+) -> Table:
+    """Return the looks at a timing line's clock: none unless the guest listened to the line."""
+    tag = _LINE_TAGS[LINE_CLOCKS.index(clock)]
+    chosen = probes[probes["tag"] & 0xFFFF == tag]
+    told = [] if len(chosen) else [(line, at) for line, at in transcript.timing_lines if line.clock == clock]
+    looks = blank(READINGS, len(chosen) + len(told))
+    if len(looks):
+        looks["source"] = builder.source(clock)
+    looks["phase"][: len(chosen)] = phases.places(chosen["tag"] >> 16)
+    for column in ("guest_ns", "host_ns", "code_bytes"):
+        looks[column][: len(chosen)] = chosen[column]
+    looks["said_ns"][: len(chosen)] = _sane(chosen["value"])
+    for row, (line, at) in zip(looks[len(chosen) :], told, strict=True):
+        row["phase"], row["said_ns"] = phases.places(line.id), line.said_ns
+        row["guest_ns"], row["host_ns"] = at.guest_ns, at.host_ns
+    return looks
+
+
 def _streams(rows: Table) -> npt.NDArray[np.int64]:
     """Return the source and phase of each row as one number."""
     streams: npt.NDArray[np.int64] = rows["source"].astype(np.int64) << 32 | rows["phase"]
@@ -229,7 +250,7 @@ def _price(looks: Table, phases: _Phases, column: str) -> None:
 # Events.
 
 
-def _machine_events(events: Table, transcript: Transcript, phases: _Phases, source: int) -> Table:
+def _machine_events(events: Table, transcript: Transcript, phases: _Phases, builder: TablesBuilder) -> Table:
     """Return the machine's events up to the guest's goodbye: what it leaves undone after that is no loss."""
     for column in ("guest_ns", "host_ns"):
         if transcript.bye and getattr(transcript.bye, column) != UNKNOWN:
@@ -238,7 +259,8 @@ def _machine_events(events: Table, transcript: Transcript, phases: _Phases, sour
     rows = blank(EVENTS, len(events))
     for column in events.dtype.names or ():
         rows[column] = events[column]
-    rows["source"] = source
+    for source in np.unique(events["source"]).tolist():
+        rows["source"][events["source"] == source] = builder.source(EVENT_SOURCES[source])
     # An emulator's trace knows the host's time only.
     known = "guest_ns" if np.any(rows["guest_ns"] != UNKNOWN) else "host_ns"
     rows["phase"] = phases.places_at(known, rows[known])

@@ -17,6 +17,7 @@ from guestclock.quadra.board import EVENT_COLUMNS
 from guestclock.quadra.cpu import CpuError
 from guestclock.quadra.machine import CHIP, QEMU_BUS, Quadra, check_parts
 from guestclock.quadra.probe_port import PROBE_COLUMNS
+from guestclock.quadra.via1_inputs import LINE_PERIOD_CYCLES
 from guestclock.readings import EventKind, Tables
 from guestclock.timebase.host import LOOK_NS, HostClock, RealHost, SimulatedHost
 from guestclock.timebase.pacing import QUANTUM_BYTES, HostPacer, PacedPacer, Pacer, VirtualPacer
@@ -238,6 +239,7 @@ def _meta(plan: RunPlan, boot: Boot, machine: Quadra, ended: str | None) -> dict
         "bus": plan.bus_or_default,
         "command_line": boot.command_line,
         "quantum_bytes": QUANTUM_BYTES,
+        "line_period_cycles": dict(LINE_PERIOD_CYCLES),
         "guest_run_ns": machine.bus.pacer.guest_ns,
         "host_run_ns": machine.bus.pacer.host_ns,
         "code_bytes": machine.bus.executed_bytes,

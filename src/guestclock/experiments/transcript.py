@@ -10,6 +10,9 @@ from guestclock.readings import UNKNOWN, EventKind
 CLOCKS = ("mono", "real")
 """The clocks that guests read (``docs/guest-protocol.md``)."""
 
+LINE_CLOCKS = ("via1.ca1", "via1.ca2")
+"""Those that count the falls of two of VIA1's lines: 60.15 Hz and 1 Hz."""
+
 SANE_NS = 2**62
 """No clock says more than this: the time of day in 2116."""
 
@@ -50,6 +53,7 @@ class Transcript:
     phases: dict[int, tuple[lines.Phase, Arrival]] = field(default_factory=dict)
     stamps: list[tuple[lines.Stamp, Arrival]] = field(default_factory=list)
     backs: list[tuple[lines.Back, Arrival]] = field(default_factory=list)
+    timing_lines: list[tuple[lines.TimingLine, Arrival]] = field(default_factory=list)
     histogram: list[lines.HistogramRow] = field(default_factory=list)
     cpu: list[lines.Cpu] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
@@ -96,6 +100,8 @@ class Transcript:
             case lines.Back():
                 self.backs.append((line, at))
                 self._backs_now += 1
+            case lines.TimingLine():
+                self.timing_lines.append((line, at))
             case lines.Done():
                 self._backs_ended += line.backs
                 self._backs_now = 0
@@ -135,4 +141,6 @@ def _fits(line: lines.Line) -> bool:
             return line.clock in CLOCKS and line.after_ns < line.before_ns
         case lines.HistogramRow():
             return line.clock in CLOCKS
+        case lines.TimingLine():
+            return line.clock in LINE_CLOCKS
     return True

@@ -82,6 +82,16 @@ class Cpu:
 
 
 @dataclass(frozen=True, slots=True)
+class TimingLine:
+    """What the clock of a timing line, ``via1.ca1`` or ``via1.ca2``, says after ``count`` falls."""
+
+    id: int
+    clock: str
+    count: int
+    said_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """A phase has ended; ``mono_ns`` is its length, ``backs`` counts all backward steps of both clocks."""
 
@@ -136,7 +146,21 @@ class Damaged:
     text: str
 
 
-Line = Hello | Phase | Stamp | Back | HistogramRow | Cpu | Done | Echo | Check | Refused | Fault | Bye
+Line = (
+    Hello
+    | Phase
+    | Stamp
+    | Back
+    | HistogramRow
+    | TimingLine
+    | Cpu
+    | Done
+    | Echo
+    | Check
+    | Refused
+    | Fault
+    | Bye
+)
 
 KINDS: dict[str, type[Line]] = {
     "hello": Hello,
@@ -145,6 +169,7 @@ KINDS: dict[str, type[Line]] = {
     "back": Back,
     "hist": HistogramRow,
     "cpu": Cpu,
+    "line": TimingLine,
     "done": Done,
     "echo": Echo,
     "check": Check,

@@ -19,6 +19,7 @@ PHASES = {
     "echo": BOTH,
     "serve": BOTH,
     "masked": frozenset({CLOCKPROBE}),
+    "lines": frozenset({CLOCKPROBE}),
     "user": frozenset({LINUX}),
 }
 

@@ -21,6 +21,8 @@ cdef enum:
     IRQ = 2
     ACKNOWLEDGE = 3
 
+    T1_SOURCE = 0
+
     PENDING_QUANTUM_BYTES = 4096
     HOUSEKEEPING_BYTES = 1 << 22
     PORT_B_WRITES = 1 << ORB | 1 << DDRB
@@ -54,7 +56,9 @@ cdef class QuadraBoard(Board):
     cdef void _settle(self) noexcept nogil
     cdef void _grant(self) noexcept nogil
     cdef void _set_level(self, bint via1_line, bint via2_line) noexcept nogil
-    cdef void _log_event(self, int kind, long long cycle, long long guest_ns, long long value) noexcept nogil
+    cdef void _log_event(
+        self, int source, int kind, long long cycle, long long guest_ns, long long value
+    ) noexcept nogil
     cdef void _probe_write(self, uint64_t offset, uint64_t value) noexcept nogil
     cdef uint64_t _slow_read(self, uint64_t address, unsigned size) noexcept nogil
     cdef void _slow_write(self, uint64_t address, unsigned size, uint64_t value) noexcept nogil

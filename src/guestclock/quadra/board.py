@@ -32,13 +32,16 @@ if not cython.compiled:  # Compiled, these are C constants: see board.pxd.
     UNDERFLOW = EventKind.UNDERFLOW
     IRQ = EventKind.IRQ
     ACKNOWLEDGE = EventKind.ACKNOWLEDGE
+    T1_SOURCE = 0
     # A masked or late interrupt is looked after this often.
     PENDING_QUANTUM_BYTES = 4096
     HOUSEKEEPING_BYTES = 1 << 22
     PORT_B_WRITES = 1 << ORB | 1 << DDRB
 
 PHI2_HZ = 783_360
-EVENT_COLUMNS = ("kind", "guest_ns", "host_ns", "cycle", "code_bytes", "value", "masked")
+EVENT_COLUMNS = ("kind", "guest_ns", "host_ns", "cycle", "code_bytes", "value", "masked", "source")
+EVENT_SOURCES = ("via1.t1", "via1.ca1", "via1.ca2", "via1.sr")
+"""What interrupts through VIA1, by the number in the column ``source``."""
 
 
 class QuadraBoard(Board):
@@ -159,7 +162,7 @@ class QuadraBoard(Board):
         if level < 2 and via2_line:
             level = 2
         if via1_line and level > self.irq_level and self._pending:
-            self._log_event(IRQ, self.cursor.cycle, self.pacer.guest_ns, level)
+            self._log_event(T1_SOURCE, IRQ, self.cursor.cycle, self.pacer.guest_ns, level)
         self.irq_level = level
 
     def _grant(self) -> None:
@@ -174,7 +177,7 @@ class QuadraBoard(Board):
 
     # What verdicts are made of.
 
-    def _log_event(self, kind: int, cycle: int, guest_ns: int, value: int) -> None:
+    def _log_event(self, source: int, kind: int, cycle: int, guest_ns: int, value: int) -> None:
         row = cython.declare(cython.longlong, self.events.reserve())
         self.events.chunk[row, 0] = kind
         self.events.chunk[row, 1] = guest_ns
@@ -183,6 +186,7 @@ class QuadraBoard(Board):
         self.events.chunk[row, 4] = self.granted_bytes - self.budget_bytes
         self.events.chunk[row, 5] = value
         self.events.chunk[row, 6] = self.interrupt_mask >= self._via1_level()
+        self.events.chunk[row, 7] = source
 
     def _probe_write(self, offset: int, value: int) -> None:
         code_bytes = cython.declare(cython.longlong, self.granted_bytes - self.budget_bytes)

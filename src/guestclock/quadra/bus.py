@@ -13,16 +13,24 @@ import cython
 from guestclock.chips.mac_rtc import MacRtc
 from guestclock.chips.mos6522 import Mos6522
 from guestclock.quadra.board import QuadraBoard
+from guestclock.quadra.via1_inputs import Via1Inputs
 from guestclock.timebase.pacing import Pacer
 
 if not cython.compiled:  # Compiled, these are C constants: see bus.pxd.
     from guestclock.chips.registers import *  # noqa: F403
-    from guestclock.quadra.board import ACKNOWLEDGE, PORT_B_WRITES, UNDERFLOW
+    from guestclock.quadra.board import ACKNOWLEDGE, PORT_B_WRITES, T1_SOURCE, UNDERFLOW
 
     # Reading these registers changes flags: the ports, T1CL, T2CL and SR (data sheet, "IFR").
     READS_WITH_EFFECT = 1 << ORB | 1 << ORA | 1 << T1CL | 1 << T2CL | 1 << SR
     # More than virtual time carries in two cycles of φ2, whatever the speed of code above 1 ns a byte.
     CYCLE_BYTES = 2600
+    TIMING_LINES = IFR_CA1 | IFR_CA2
+    ADB_STATE = 0x30
+    ADB_INTERRUPT = 0x08
+
+
+# Flag of IFR -> the number in EVENT_SOURCES of what sets it from outside.
+INPUT_SOURCES = {IFR_CA1: 1, IFR_CA2: 2, IFR_SR: 3}
 
 
 class Bus(QuadraBoard):
@@ -33,6 +41,13 @@ class Bus(QuadraBoard):
         super().__init__(pacer, rtc, transmitted)
         self.via1 = Mos6522()
         self.via2 = Mos6522()
+        self.inputs = Via1Inputs(self.via1, self._note_input)
+        self._lines_due = self.inputs.next_line_cycle
+        self._inputs_due = self.inputs.next_cycle
+        self._inputs_pending = 0
+        self._input_cycle = -1
+        self._adb_state = ADB_STATE
+        self._rtc_level = 1
         self._last_cycle = 0
         self._last_was_write = False
         self._irq_delay_cycles = 0
@@ -67,6 +82,8 @@ class Bus(QuadraBoard):
         value = cython.declare(cython.int)
         self.via_accesses += 1
         self._begin(False)
+        if self._last_cycle >= self._inputs_due:
+            self._advance_inputs(self._last_cycle)
         via.advance(self._last_cycle)
         if READS_WITH_EFFECT >> register & 1 == 0:
             return via.read_here(register)
@@ -79,12 +96,16 @@ class Bus(QuadraBoard):
     def _via_write(self, via: Mos6522, register: int, value: int) -> None:
         self.via_accesses += 1
         self._begin(True)
+        if self._last_cycle >= self._inputs_due:
+            self._advance_inputs(self._last_cycle)
         via.advance(self._last_cycle)
         self._note_underflows()
         via.write_here(register, value)
         self._note_acknowledge()
         if PORT_B_WRITES >> register & 1:
             self._port_b_changed(self.via1.port_b_output(), self.via2.port_b_output())
+            if self.via1.port_b_output() & ADB_STATE != self._adb_state:
+                self._change_adb_state(self.via1.port_b_output() & ADB_STATE)
         self._settle()
 
     # Lines.
@@ -96,6 +117,8 @@ class Bus(QuadraBoard):
         line = cython.declare(cython.bint)
         half = cython.declare(cython.longlong)
         other = cython.declare(cython.longlong)
+        if cycle >= self._inputs_due:
+            self._advance_inputs(cycle)
         self.via1.advance(cycle)
         self.via2.advance(cycle)
         self._note_underflows()
@@ -107,6 +130,10 @@ class Bus(QuadraBoard):
         half = self.via1.next_event_half(WATCH_IRQ)
         other = self.via2.next_event_half(WATCH_IRQ)
         half = min(half, other)
+        if self.via1.ier & TIMING_LINES:
+            half = min(half, 2 * self._inputs_due + 1)
+        elif self._inputs_due < self._lines_due:
+            half = min(half, 2 * self._inputs_due + 1)  # the ADB's
         self.deadline_ns = NEVER if half == NEVER else self.cursor.rate.start_ns((half + 1) // 2)
         if line and cycle < self._line_since + self._irq_delay_cycles:
             self.deadline_ns = self.cursor.end_ns
@@ -119,8 +146,37 @@ class Bus(QuadraBoard):
     def _via1_level(self) -> int:
         return 1 if self.via1.port_b_output() & 0x40 else 6
 
+    # Inputs of VIA1.
+
+    def _advance_inputs(self, cycle: int) -> None:
+        with cython.gil:
+            try:
+                self.inputs.advance(cycle)
+                self._inputs_moved()
+            except BaseException as error:
+                self._fail(error)
+
+    def _change_adb_state(self, state: int) -> None:
+        with cython.gil:
+            try:
+                self._adb_state = state
+                self.inputs.adb.state_lines(state >> 4, self.via1.now)
+                self._inputs_moved()
+            except BaseException as error:
+                self._fail(error)
+
+    def _inputs_moved(self) -> None:
+        self._lines_due = self.inputs.next_line_cycle
+        self._inputs_due = self.inputs.next_cycle
+        self._drive_port_b()
+
     def _rtc_drives(self, level: int) -> None:
-        self.via1.set_pins_b(0xFE | level, self.via1.now)
+        self._rtc_level = level
+        self._drive_port_b()
+
+    def _drive_port_b(self) -> None:
+        interrupt = 0 if self.inputs.adb.interrupt else ADB_INTERRUPT
+        self.via1.set_pins_b(0xF6 | interrupt | self._rtc_level, self.via1.now)
 
     # What verdicts are made of.
 
@@ -138,13 +194,31 @@ class Bus(QuadraBoard):
                 return
             passed = 1
         cycle = cython.declare(cython.longlong, self.via1.t1_flag_half // 2)
-        self._log_event(UNDERFLOW, cycle, self.cursor.rate.start_ns(cycle), passed)
+        self._log_event(T1_SOURCE, UNDERFLOW, cycle, self.cursor.rate.start_ns(cycle), passed)
         self._pending = True
 
     def _note_acknowledge(self) -> None:
         if self._pending and self.via1.ifr & IFR_T1 == 0:
             self._pending = False
-            self._log_event(ACKNOWLEDGE, self._last_cycle, self.pacer.guest_ns, 0)
+            self._log_event(T1_SOURCE, ACKNOWLEDGE, self._last_cycle, self.pacer.guest_ns, 0)
+        if self._inputs_pending & ~self.via1.ifr and self.via1.now > self._input_cycle:
+            self._note_input_acknowledge()
+
+    def _note_input(self, flag: int, cycle: int, times: int) -> None:
+        """Log edges that set a flag in the cycle after ``cycle``, if they interrupt."""
+        if self.via1.ier & flag:
+            self._inputs_pending |= flag
+            self._input_cycle = cycle
+            self._log_event(
+                INPUT_SOURCES[flag], UNDERFLOW, cycle + 1, self.cursor.rate.start_ns(cycle + 1), times
+            )
+
+    def _note_input_acknowledge(self) -> None:
+        with cython.gil:
+            for flag, source in INPUT_SOURCES.items():
+                if self._inputs_pending & flag & ~self.via1.ifr:
+                    self._inputs_pending &= ~flag
+                    self._log_event(source, ACKNOWLEDGE, self._last_cycle, self.pacer.guest_ns, 0)
 
 
 class Phi2Bus(Bus):

@@ -2,7 +2,7 @@ cimport cython
 
 from guestclock.chips.via_constants cimport ACR_T1_FREE_RUN, IFR_T1, T1CH, T1CL, T1LH
 from guestclock.chips.qemu_via cimport QemuVia
-from guestclock.quadra.board cimport ACKNOWLEDGE, PORT_B_WRITES, UNDERFLOW, QuadraBoard
+from guestclock.quadra.board cimport ACKNOWLEDGE, PORT_B_WRITES, T1_SOURCE, UNDERFLOW, QuadraBoard
 
 
 @cython.final

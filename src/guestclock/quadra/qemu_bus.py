@@ -19,7 +19,7 @@ from guestclock.timebase.pacing import Pacer
 
 if not cython.compiled:  # Compiled, these are C constants: see qemu_bus.pxd.
     from guestclock.chips.registers import *  # noqa: F403
-    from guestclock.quadra.board import ACKNOWLEDGE, PORT_B_WRITES, UNDERFLOW
+    from guestclock.quadra.board import ACKNOWLEDGE, PORT_B_WRITES, T1_SOURCE, UNDERFLOW
 
 
 class QemuBus(QuadraBoard):
@@ -132,11 +132,13 @@ class QemuBus(QuadraBoard):
         if self.via1.ier & IFR_T1 == 0:
             pass
         elif self.via1.acr & ACR_T1_FREE_RUN:
-            self._log_event(UNDERFLOW, self.cursor.rate.cycle_at(at_ns), at_ns, periods - self._periods)
+            self._log_event(
+                T1_SOURCE, UNDERFLOW, self.cursor.rate.cycle_at(at_ns), at_ns, periods - self._periods
+            )
             self._pending = True
         elif self._periods == 0:
             # One-shot: the counter goes on, but only the first timeout means anything.
-            self._log_event(UNDERFLOW, self.cursor.rate.cycle_at(at_ns), at_ns, 1)
+            self._log_event(T1_SOURCE, UNDERFLOW, self.cursor.rate.cycle_at(at_ns), at_ns, 1)
             self._pending = True
         self._periods = periods
         self._next_period_ns = self.via1.t1_next_period_ns()
@@ -150,6 +152,5 @@ class QemuBus(QuadraBoard):
         self._acknowledges = self.via1.t1_acknowledges
         if self._pending:
             self._pending = False
-            self._log_event(
-                ACKNOWLEDGE, self.cursor.rate.cycle_at(self.pacer.guest_ns), self.pacer.guest_ns, 0
-            )
+            cycle = self.cursor.rate.cycle_at(self.pacer.guest_ns)
+            self._log_event(T1_SOURCE, ACKNOWLEDGE, cycle, self.pacer.guest_ns, 0)

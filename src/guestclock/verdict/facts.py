@@ -17,6 +17,12 @@ def tick_period_cycles(tables: Tables) -> int | None:
     return None if cycles is None else int(cycles)
 
 
+def line_period_cycles(tables: Tables) -> dict[str, int | None]:
+    """Return the sources that interrupt beside the kernel's tick, with their periods; None: as it comes."""
+    periods: dict[str, int | None] = tables.meta.get("line_period_cycles", {})
+    return periods
+
+
 def quantum_bytes(tables: Tables) -> int | None:
     """Return K: after at most so many bytes of code the machine looked at the time again."""
     quantum = tables.meta.get("quantum_bytes")

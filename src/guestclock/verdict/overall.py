@@ -108,11 +108,8 @@ def _cause(lost: ticks.Ticks, ran: health.Health) -> str:
 
 def _figures(reads: int, lost: ticks.Ticks, kept: drift.Drift) -> str:
     figures = [count(reads, "read")]
-    handled = sum(timer.acknowledges for timer in lost.timers)
-    if not handled and lost.counter:
-        handled = lost.counter.counted
-    if handled:
-        figures.append(count(handled, "tick"))
+    if lost.handled:
+        figures.append(count(lost.handled, "tick"))
     if kept.final_offset_ns is not None:
         figures.append(f"{_against(kept)} at the end")
     return ", ".join(figures)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from guestclock.readings import UNKNOWN, EventKind, Tables
 from guestclock.readings.schema import Table
-from guestclock.verdict.facts import quantum_bytes, tick_period_cycles, tick_period_ns
+from guestclock.verdict.facts import line_period_cycles, quantum_bytes, tick_period_cycles, tick_period_ns
 from guestclock.verdict.quantities import count, duration
 
 Ints = npt.NDArray[np.int64]
@@ -53,10 +53,14 @@ class TickCounter:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Lost ticks and late acknowledges of every timer, and the guest's own count beside."""
+    """Lost ticks and late acknowledges of every timer, and the guest's own count beside.
+
+    ``handled`` counts what reached the guest, acknowledged or by its own count: the kernel's ticks alone.
+    """
 
     timers: tuple[TimerTicks, ...]
     counter: TickCounter | None
+    handled: int
     lost: int
     late_acknowledges: int
     good: bool
@@ -72,15 +76,18 @@ def judge(tables: Tables) -> Ticks:
     missing = counter.missing if counter and counter.missing > 1 else 0
     lost = max(sum(timer.lost for timer in timers), missing)
     late = sum(timer.late_acknowledges for timer in timers)
-    return Ticks(timers, counter, lost, late, not lost and not late, _sentence(timers, counter, lost))
+    lines = line_period_cycles(tables)
+    handled = sum(timer.acknowledges for timer in timers if timer.source not in lines)
+    if not handled and counter:
+        handled = counter.counted
+    known = bool(timers or counter)
+    sentence = _sentence(timers, handled, lost) if known else "Nothing is known about timer interrupts."
+    return Ticks(timers, counter, handled, lost, late, not lost and not late, sentence)
 
 
-def _sentence(timers: tuple[TimerTicks, ...], counter: TickCounter | None, lost: int) -> str:
+def _sentence(timers: tuple[TimerTicks, ...], handled: int, lost: int) -> str:
     late = sum(timer.late_acknowledges for timer in timers)
     if not lost and not late:
-        if not timers and counter is None:
-            return "Nothing is known about timer interrupts."
-        handled = sum(timer.acknowledges for timer in timers) if timers else counter.counted if counter else 0
         return f"No tick was lost: {count(handled)} of them reached the guest in time."
     faults = []
     if lost:
@@ -118,7 +125,7 @@ def _timer(tables: Tables, source: int) -> TimerTicks | None:
     else:
         stated = events["value"][events["kind"] == EventKind.TICK_LOST]
         by_guest, by_host, unexplained = 0, 0, int(stated.sum())
-    late, worst_ns = _late(tables, events)
+    late, worst_ns = _late(tables, events, tables.sources[source])
     return TimerTicks(
         source=tables.sources[source],
         underflows=int(events["value"][underflows].sum()),
@@ -160,14 +167,20 @@ def _losses(events: Table, quantum: int | None) -> tuple[int, int, int]:
     return int(guest.sum()), int(host.sum()) + at_once, int((~host & ~guest).sum())
 
 
-def _late(tables: Tables, events: Table) -> tuple[int, int]:
+def _late(tables: Tables, events: Table, source: str) -> tuple[int, int]:
     """Return how many acknowledges came over two ticks after the one before, and the longest interval in ns.
 
-    Where the source sees underflows, a timer that stood still in between makes nothing late.
+    Where the source sees underflows, a timer that stood still in between makes nothing late; nor is anything
+    late that has no period.
     """
+    lines = line_period_cycles(tables)
+    if source in lines and lines[source] is None:
+        return 0, 0
     places = np.flatnonzero(events["kind"] == EventKind.ACKNOWLEDGE)
     acknowledges = events[places]
     tick_ns, tick_cycles = tick_period_ns(tables), tick_period_cycles(tables)
+    if tick_cycles and (period_cycles := lines.get(source)):
+        tick_ns, tick_cycles = tick_ns * period_cycles / tick_cycles, period_cycles
     if tick_cycles and np.all(acknowledges["cycle"] != UNKNOWN):
         intervals_ns = np.diff(acknowledges["cycle"]) * (tick_ns / tick_cycles)
         late = np.diff(acknowledges["cycle"]) > 2 * tick_cycles
@@ -189,7 +202,9 @@ def _counter(tables: Tables) -> TickCounter | None:
         return None
     first, last = readings[0], readings[-1]
     counted = int(last["ticks"]) - int(first["ticks"])
+    lines = [place for place, name in enumerate(tables.sources) if name in line_period_cycles(tables)]
     underflows = tables.events_of(EventKind.UNDERFLOW)
+    underflows = underflows[~np.isin(underflows["source"], lines)]
     times = [column for column in ("guest_ns", "host_ns") if UNKNOWN not in (first[column], last[column])]
     if not times:
         return None

@@ -16,11 +16,16 @@ enum via_register {
     T2CL = 8,
     T2CH = 9,
     ACR = 11,
+    PCR = 12,
     IFR = 13,
     IER = 14,
 };
 
 #define VIA_T1 0x40 /* in IFR and IER */
+#define VIA_CA1 0x02
+#define VIA_CA2 0x01
+#define PCR_CA 0x0F
+#define PCR_CA2_INDEPENDENT 0x02 /* both lines: the falling edge counts */
 #define ACR_T1_FREE_RUN 0x40
 #define VIA1_B_LEVEL1 0x40 /* Quadras: VIA1 interrupts at level 1 while high, at 6 while low */
 #define VIA2_B_POWER 0x04 /* low switches the machine off */

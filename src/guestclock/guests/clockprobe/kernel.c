@@ -7,6 +7,7 @@
 #include "line.h"
 #include "orders.h"
 #include "syscalls.h"
+#include "timing_lines.h"
 
 #define ENOSYS 38
 #define SUPERVISOR 0x2000 /* status register */
@@ -80,6 +81,11 @@ s32 system_call(u32 number, u32 first, u32 second, u32 third)
     case NR_SPIN_MASKED:
         clock_spin_masked(first);
         return 0;
+    case NR_LISTEN:
+        timing_lines_listen(first);
+        return 0;
+    case NR_LINE_COUNT:
+        return timing_line_count(first);
     case NR_POWER_OFF:
         power_off();
     }
@@ -88,6 +94,7 @@ s32 system_call(u32 number, u32 first, u32 second, u32 third)
 
 void handle_interrupt(u32 status)
 {
+    timing_lines_interrupt();
     if (!clock_interrupt() || sleeping)
         return;
     if (status & SUPERVISOR)

@@ -182,6 +182,56 @@ static void run_masked(const struct guest *guest, u32 duration_ms)
     phase_end(&phase);
 }
 
+/* What a timing line's clock says: its period is 370 video lines of 704 pixels at 15.6672 MHz, or a second. */
+static s64 line_ns(enum timing_line line, u32 count)
+{
+    return line == SECONDS ? count * NS_PER_S : count * (370 * 704 * NS_PER_S / 64) / (15667200 / 64);
+}
+
+static void send_line(enum timing_line line, u32 count)
+{
+    static const char *const names[TIMING_LINES] = {"via1.ca1", "via1.ca2"};
+
+    line_begin("line");
+    line_number("id", phase.id);
+    line_word("clock", names[line]);
+    line_number("count", count);
+    line_number("said_ns", line_ns(line, count));
+    line_end();
+}
+
+#define POLLS_PER_LOOK 1024
+
+/* A timing line's clock is looked at right after each fall; a console takes one look a second. */
+static void run_lines(const struct guest *guest, u32 seconds)
+{
+    static const u32 falls_sent[TIMING_LINES] = {60, 1};
+    u32 seen[TIMING_LINES] = {0}, polls = 0;
+    enum timing_line line;
+    struct look look;
+
+    phase_begin(&phase, "lines", seconds, seconds);
+    guest->listen(1);
+    while (phase.now_ns < phase.end_ns) {
+        if (++polls % POLLS_PER_LOOK == 0)
+            phase_look(&phase, &look); /* a line that never falls must not keep the phase from ending */
+        for (line = SIXTIETHS; line < TIMING_LINES; line++) {
+            u32 count = guest->line_count(line);
+
+            if (count == seen[line])
+                continue;
+            probe_commit(phase.id, PROBE_LINE + line, 0, sys_ticks(), line_ns(line, count));
+            if (count / falls_sent[line] != seen[line] / falls_sent[line])
+                send_line(line, count);
+            seen[line] = count;
+            phase_look(&phase, &look);
+            phase_report(&phase, &look);
+        }
+    }
+    guest->listen(0);
+    phase_end(&phase);
+}
+
 static void run_user(const struct guest *guest)
 {
     phase_begin(&phase, "user", 0, 0);
@@ -287,6 +337,8 @@ static void run_order(const struct guest *guest, const struct order *order)
         run_masked(guest, order->amount);
     else if (same(order->name, "user") && guest->exercise_user)
         run_user(guest);
+    else if (same(order->name, "lines") && guest->listen)
+        run_lines(guest, order->amount);
     else
         refuse(order->name);
 }

@@ -9,6 +9,7 @@ enum probe_tag {
     PROBE_LOOK = 1,
     PROBE_BEFORE = 3, /* the two sides of a backward step */
     PROBE_AFTER = 4,
+    PROBE_LINE = 7, /* a timing line's clock; 8: that of the other */
 };
 
 /* Use the port whose page is mapped at `registers`, if its magic reads right; NULL: there is none. */
