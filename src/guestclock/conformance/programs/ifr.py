@@ -2,8 +2,22 @@
 
 from collections.abc import Iterator
 
-from guestclock.chips.registers import IER, IER_SET, IFR, IFR_ANY, IFR_T1, IFR_T2
-from guestclock.conformance.programs.builder import LOAD, T1, T2, Program
+from guestclock.chips.registers import (
+    ACR,
+    ACR_T1_FREE_RUN,
+    IER,
+    IER_SET,
+    IFR,
+    IFR_ANY,
+    IFR_T1,
+    IFR_T2,
+    T1CH,
+    T1CL,
+    T1LH,
+    T2CH,
+    T2CL,
+)
+from guestclock.conformance.programs.builder import LOAD, T1, T2, Program, timeout
 
 BOTH = IFR_T1 | IFR_T2
 SET = 30
@@ -16,6 +30,8 @@ def programs() -> Iterator[Program]:
     yield from _any()
     yield from _writes()
     yield _pin()
+    yield from _pin_released()
+    yield _pin_when_read()
 
 
 def _both_set(name: str, fact: int, claim: str, grade: str = "") -> Program:
@@ -67,4 +83,41 @@ def _pin() -> Program:
     program.check(2 * (SET + 6) + 1, "irq", 0)
     program.write(SET + 7, IFR, IFR_T2)
     program.check(2 * (SET + 9) + 1, "irq", 1)
+    return program
+
+
+CLEARING = {
+    "read-t1cl": (T1, T1CL, None),
+    "write-t1ch": (T1, T1CH, 1),
+    "write-t1lh": (T1, T1LH, 1),
+    "read-t2cl": (T2, T2CL, None),
+    "write-t2ch": (T2, T2CH, 1),
+}
+
+
+def _pin_released() -> Iterator[Program]:
+    """What clears a flag releases the pin."""
+    count = 40
+    at = timeout(count) + 5
+    for name, (timer, register, value) in CLEARING.items():
+        claim = f"the IRQ pin goes high with {timer.name}'s flag"
+        program = Program(f"ifr.pin-released.{name}", 6, claim, "data-sheet")
+        program.write(0, ACR, ACR_T1_FREE_RUN)
+        program.write(1, IER, IER_SET | timer.flag)
+        program.load(timer, count)
+        program.check(2 * at - 1, "irq", 0)
+        if value is None:
+            program.touch(at, register)
+        else:
+            program.write(at, register, value)
+        program.check(2 * (at + 2) + 1, "irq", 1)
+        yield program
+
+
+def _pin_when_read() -> Program:
+    program = Program("ifr.pin-low-when-bit-7-reads-1", 21, "the IRQ pin is IFR7, turned round", "data-sheet")
+    program.write(0, IER, IER_SET | IFR_T1)
+    program.load(T1, 5)
+    program.read(SET, IFR, IFR_ANY | IFR_T1)
+    program.check(2 * (SET + 1) + 1, "irq", 0)
     return program
