@@ -18,6 +18,7 @@ from guestclock.conformance.targets import OurChip
 AnyChip = Mos6522 | Mos6522Stepwise
 ACCESS_CYCLE = 3
 INTERRUPT_CYCLES = 7
+STEPS_MOST = 3_000_000
 I_FLAG = 0x04
 PB6 = 0x40
 RETURN = 0xC000
@@ -130,13 +131,16 @@ class Computer:
         self.cpu.stPushWord(RETURN - 1)
         self.cpu.pc = address
         self.cpu.p |= I_FLAG  # a program that wants interrupts says so itself
-        while self.cpu.pc != RETURN:
+        for _ in range(STEPS_MOST):
+            if self.cpu.pc == RETURN:
+                return
             if self.cpu.pc in self._rom:
                 self._rom[self.cpu.pc]()
             masked = self.cpu.p & I_FLAG
             self.cpu.step()
             if not masked and self._interrupted():
                 self._interrupt()
+        raise AssertionError("the program does not return")
 
     def _interrupted(self) -> bool:
         """Tell whether the pin was low at the end of the instruction's last cycle but one."""

@@ -19,7 +19,7 @@ from guestclock.conformance.runner import (
     placement_error,
 )
 from guestclock.conformance.text_format import expected_text
-from guestclock.conformance.timeline import moments
+from guestclock.conformance.timeline import Moment, moments
 from guestclock.conformance.vector import (
     FEATURES,
     PORTS,
@@ -204,9 +204,17 @@ def explanation(result: Result, variant: str, diagnosis: Diagnosis | None = None
                 "t1": f"{moment.t1:04x}",
                 "t2": f"{moment.t2:04x}",
                 "ifr": f"{moment.ifr:02x}",
-                "irq": "".join(map(str, moment.irq)),
-                "pb": " ".join(f"{level:02x}" for level in dict.fromkeys(moment.port_b)),
+                "sr": f"{moment.sr:02x}",
+                "irq": _halves(moment, "irq", 1),
+                "pb": _halves(moment, "pb", 2),
+                "ca": _halves(moment, "ca1", 1) + " " + _halves(moment, "ca2", 1),
+                "cb": _halves(moment, "cb1", 1) + " " + _halves(moment, "cb2", 1),
             }
             for moment in shown
         ],
     }
+
+
+def _halves(moment: Moment, pin: str, digits: int) -> str:
+    """Return a pin's level, or both where its halves differ."""
+    return "/".join(dict.fromkeys(f"{pins[pin]:0{digits}x}" for pins in moment.pins))

@@ -88,6 +88,23 @@ FACTS = {
         "the flag comes once, after (lo + 2)(hi + 1) cycles",
         "V",
     ),
+    17: Fact(
+        "in modes 2 and 6 an access to SR in cycle r starts a byte: bits go out, rotating, in r + 2, "
+        "4, …, 16 and come in in r + 3, 5, …, 17; an access in mid-transfer does not start it anew. "
+        "IFR2 reads 1 first in r + 17; clocked by T2, with the 16th half-bit",
+        "V",
+    ),
+    18: Fact(
+        "clocked by T2, CB1's edge and the shift show one cycle after the reload of T2's low byte: a "
+        "bit takes 2 (lo + 2) cycles. Mode 4 rotates for ever without a flag",
+        "V D",
+    ),
+    19: Fact(
+        "mode 0 holds IFR2 at 0, but each rise of CB1 shifts CB2 in. In modes 3 and 7 CB1 clocks: "
+        "IFR2 after every eight pulses, shifting goes on, an access to SR counts anew. *Model*: an "
+        "edge in cycle c shows in c + 1",
+        "D",
+    ),
     20: Fact(
         "reset clears ORA, ORB, DDRA, DDRB, ACR, PCR, IFR, IER and disarms both timers; counters, "
         "latches and the shift register survive. At power-up the latches are not zero",
@@ -99,6 +116,17 @@ FACTS = {
     ),
     22: Fact(
         "a 1 written to IFR clears its flag; bit 7 clears nothing",
+        "D",
+    ),
+    23: Fact(
+        "in handshake mode C2 is low after an access to the data register until C1's active edge, in "
+        "pulse mode for the one cycle after it. Port A: reads and writes of ORA, not of register F; "
+        "port B: writes of ORB",
+        "D",
+    ),
+    24: Fact(
+        "with latching on, reads show the pins as they were at C1's edge while C1's flag is set, else"
+        " the pins. Outputs of port B read ORB all the same",
         "D",
     ),
     25: Fact(

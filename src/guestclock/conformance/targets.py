@@ -65,6 +65,9 @@ class Emulator(Protocol):
         ...
 
 
+LINES = ("ca1", "ca2", "cb1", "cb2")
+
+
 class OurChip:
     """One of our models as an :class:`Emulator`."""
 
@@ -86,7 +89,7 @@ class OurChip:
         if pin == "irq":
             asserted = chip.irq if half % 2 else bool(chip.ifr & chip.ier)
             return int(not asserted)
-        if pin in {"ca2", "cb1", "cb2"}:
+        if pin in LINES:  # these change with the start of a cycle
             return int(getattr(chip, pin))
         if pin == "pa":
             return chip.port_a_levels()

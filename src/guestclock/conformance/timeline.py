@@ -1,11 +1,13 @@
 """A vector on the stepwise chip, cycle by cycle: for waveforms, and for what surrounds a fault."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from guestclock.chips.mos6522_stepwise import Mos6522Stepwise
 from guestclock.conformance.targets import OurChip
 from guestclock.conformance.vector import Check, Drive, Read, Vector, Write, cycle_of
+
+PINS = ("irq", "pa", "pb", "ca1", "ca2", "cb1", "cb2")
 
 AFTER_CYCLES = 4
 """So much is shown after the last step."""
@@ -13,7 +15,11 @@ AFTER_CYCLES = 4
 
 @dataclass(frozen=True)
 class Moment:
-    """One cycle.  ``access`` is ``(kind, register, value)`` or None; pairs are first half, second half."""
+    """One cycle.
+
+    ``access`` is ``(kind, register, value)`` or None; ``pins`` are the levels in its first half and in its
+    second, by the names of :data:`PINS`.
+    """
 
     cycle: int
     access: tuple[str, int, int] | None
@@ -24,9 +30,9 @@ class Moment:
     ifr: int
     ier: int
     acr: int
-    irq: tuple[int, int]
-    port_a: tuple[int, int]
-    port_b: tuple[int, int]
+    pcr: int
+    sr: int
+    pins: tuple[Mapping[str, int], Mapping[str, int]]
 
 
 def moments(vector: Vector, variant: str = "nmos", last_cycle: int | None = None) -> Iterator[Moment]:
@@ -53,21 +59,20 @@ def _moment(chip: Mos6522Stepwise, access: Read | Write | None, cycle: int) -> M
     """Do the access of a cycle, the chip standing at it; return what the cycle showed."""
     pins = OurChip(chip)
     chip.advance(cycle)
-    first = {pin: pins.level(pin, 2 * cycle) for pin in ("irq", "pa", "pb")}
+    first = {pin: pins.level(pin, 2 * cycle) for pin in PINS}
     state = {
         "t1": chip.t1, "t1_latch": chip.t1_latch, "t2": chip.t2, "t2_latch": chip.t2_latch,
         "ifr": chip.ifr | (0x80 if chip.ifr & chip.ier else 0), "ier": chip.ier, "acr": chip.acr,
+        "pcr": chip.pcr, "sr": chip.shifter.value,
     }  # fmt: skip
     done = ("r", access.register, chip.read(access.register, cycle)) if isinstance(access, Read) else None
-    second = {pin: pins.level(pin, 2 * cycle + 1) for pin in ("irq", "pa", "pb")}
+    second = {pin: pins.level(pin, 2 * cycle + 1) for pin in PINS}
     if isinstance(access, Write):
         chip.write(access.register, access.value, cycle)
         done = ("w", access.register, access.value)
     return Moment(
         cycle,
         done,
-        irq=(first["irq"], second["irq"]),
-        port_a=(first["pa"], second["pa"]),
-        port_b=(first["pb"], second["pb"]),
+        pins=(first, second),
         **state,
     )

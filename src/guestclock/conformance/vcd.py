@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from guestclock.chips.registers import REGISTER_NAMES
+from guestclock.conformance.targets import LINES
 from guestclock.conformance.timeline import Moment
 
 UNITS_PER_HALF_CYCLE = 5
@@ -35,12 +36,15 @@ SIGNALS = (
     *(Signal("flags", f"ifr{bit}_{name}", 1) for bit, name in
       enumerate(("ca2", "ca1", "sr", "cb2", "cb1", "t2", "t1", "any"))),
     Signal("flags", "ier", 8),
-    Signal("flags", "acr", 8),
+    Signal("control", "acr", 8),
+    Signal("control", "pcr", 8),
+    Signal("control", "sr", 8),
     Signal("pins", "irq_n", 1),
     Signal("pins", "pa", 8),
     Signal("pins", "pb", 8),
     Signal("pins", "pb6", 1),
     Signal("pins", "pb7", 1),
+    *(Signal("pins", line, 1) for line in LINES),
 )  # fmt: skip
 
 
@@ -80,13 +84,14 @@ def _declarations(name: str) -> Iterator[str]:
 def _values(moment: Moment, second_half: int) -> list[Value]:
     """Return what the signals show, in the order of SIGNALS."""
     kind, register, value = moment.access or (None, None, None)
-    port_b = moment.port_b[second_half]
+    pins = moment.pins[second_half]
+    port_b = pins["pb"]
     text = "" if register is None else f"{kind}_{REGISTER_NAMES[register]}"
     return [
         second_half, moment.cycle, text, register, None if kind is None else int(kind == "r"), value,
         moment.t1, moment.t1_latch, moment.t2, moment.t2_latch,
-        *(moment.ifr >> bit & 1 for bit in range(8)), moment.ier, moment.acr,
-        moment.irq[second_half], moment.port_a[second_half], port_b, port_b >> 6 & 1, port_b >> 7,
+        *(moment.ifr >> bit & 1 for bit in range(8)), moment.ier, moment.acr, moment.pcr, moment.sr,
+        pins["irq"], pins["pa"], port_b, port_b >> 6 & 1, port_b >> 7, *(pins[line] for line in LINES),
     ]  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def show_explanation(console: Console, explained: Document) -> None:
         console.print(_step(step, step is wrong), soft_wrap=True)
     console.print("\nOur chip there:")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2), header_style="dim")
-    for column in ("cycle", "t1", "t2", "ifr", "irq", "pb"):
+    for column in ("cycle", "t1", "t2", "ifr", "sr", "irq", "pb", "ca", "cb"):
         table.add_column(column.upper() if column != "cycle" else column, justify="right", no_wrap=True)
     for moment in explained["our_chip"]:
         table.add_row(*(str(value) for value in moment.values()))

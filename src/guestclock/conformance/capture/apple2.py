@@ -10,7 +10,7 @@ from functools import cache
 
 from guestclock.conformance.capture.batches import batches
 from guestclock.conformance.capture.clocks import SAME
-from guestclock.conformance.capture.code6502 import JSR, PHP, PLP, SEI, Code
+from guestclock.conformance.capture.code6502 import PHP, PLP, SEI, Code
 from guestclock.conformance.capture.machine import Batch, Machine
 from guestclock.conformance.capture.program6502 import (
     Body,
@@ -48,7 +48,6 @@ def program(runs: Sequence[Run]) -> bytes:
     catch_interrupts(code, BODY)
     experiments(code, BODY, runs)
     release_interrupts(code, BODY)
-    code.absolute(JSR, "prepare")
     code.op(PLP)
     print_results(code, BODY, results_bytes(runs), Printing(COUT, A_LINE, 0x80))
     subroutines(code, BODY)

@@ -13,7 +13,6 @@ from functools import cache
 from guestclock.conformance.capture.batches import batches
 from guestclock.conformance.capture.clocks import TWICE
 from guestclock.conformance.capture.code6502 import (
-    JSR,
     LDA_ABS,
     LDA_IMM,
     PHA,
@@ -67,7 +66,6 @@ def code(runs: Sequence[Run]) -> tuple[bytes, int]:
     catch_interrupts(made, BODY)
     experiments(made, BODY, runs)
     release_interrupts(made, BODY)
-    made.absolute(JSR, "prepare")
     made.op(PLA)
     made.absolute(STA_ABS, SYSTEM_VIA_IER)
     made.op(PLP)

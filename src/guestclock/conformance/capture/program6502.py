@@ -102,7 +102,9 @@ def catch_interrupts(code: Code, body: Body) -> None:
 
 
 def release_interrupts(code: Code, body: Body) -> None:
-    """Add code that puts the system's handler back."""
+    """Add code that leaves the chip without flags and enables, and puts the system's handler back."""
+    code.op(LDA_IMM, 0)
+    code.absolute(JSR, "prepare")
     for byte in (0, 1):
         code.absolute(LDA_ABS, f"old vector {byte}")
         code.absolute(STA_ABS, body.interrupt_vector + byte)

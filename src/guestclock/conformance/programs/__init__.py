@@ -7,7 +7,19 @@ that disagrees with its fact, and writes ``vectors/6522``.
 
 from collections.abc import Callable, Iterator
 
-from guestclock.conformance.programs import calibration, ifr, pb6, pb7, port, reset, t1, t2
+from guestclock.conformance.programs import (
+    calibration,
+    control,
+    ifr,
+    latch,
+    pb6,
+    pb7,
+    port,
+    reset,
+    sr,
+    t1,
+    t2,
+)
 from guestclock.conformance.programs.builder import Program
 
 PROGRAMS: dict[str, Callable[[], Iterator[Program]]] = {
@@ -19,5 +31,9 @@ PROGRAMS: dict[str, Callable[[], Iterator[Program]]] = {
     "ifr": ifr.programs,
     "port": port.programs,
     "reset": reset.programs,
+    "sr": sr.programs,
+    "ca": control.ca,
+    "cb": control.cb,
+    "latch": latch.programs,
 }
 """Feature to the programs that are about it."""
