@@ -19,7 +19,7 @@ def test_the_machines_are_listed() -> None:
     done = capture()
     assert done.exit_code == 0
     for name, machine in MACHINES.items():
-        assert f"{name}: {machine.title}; runs in each of its programs: " in done.output
+        assert f"{name}: {machine.title}\n" in done.output
         assert machine.steps in done.output
 
 

@@ -41,8 +41,7 @@ def capture(
 
     if machine is None:
         for each in MACHINES.values():
-            runs = ", ".join(str(len(found.runs)) for found in each.batches())
-            typer.echo(f"{each.name}: {each.title}; runs in each of its programs: {runs}\n  {each.steps}")
+            typer.echo(f"{each.name}: {each.title}\n  {each.steps}")
         return
     chosen = machine_named(machine)
     if (file is None) == (read is None):
@@ -64,7 +63,7 @@ def _write(machine: "Machine", batch: int, file: Path) -> None:
         file.write_bytes(chosen.program)
     except OSError as error:
         raise BadInputError(f"{file}: cannot be written: {error.strerror}") from None
-    typer.echo(f"{file}: {len(chosen.runs)} runs for {machine.title}\n{machine.steps}")
+    typer.echo(f"{file}: program {batch} of {len(found)} for {machine.title}\n{machine.steps}")
 
 
 def _read(machine: "Machine", output: Path, who: str) -> None:

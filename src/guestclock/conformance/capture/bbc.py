@@ -47,7 +47,11 @@ BODY = Body(ORIGIN, END, USER_VIA, TWICE, scratch=0x70, interrupt_vector=0x0204)
 BYTES_A_LINE = 32
 FIRST_DATA_LINE = 1000
 
-WIRES = Wires(driven={"pb6": 0x04}, seen={})
+WIRES = Wires(
+    driven={"cb1": 0x01, "cb2": 0x02, "pb6": 0x04, "ca1": 0x08},
+    seen={"cb1": 0x01, "cb2": 0x02, "ca2": 0x04},
+)
+"""The printer's D0 to CB1 and PB0, D1 to CB2 and PB1, D2 to PB6, D3 to ACK, STROBE to PB2."""
 
 WITHOUT_WIRES = Socket(TWICE, NONE)
 WITH_WIRES = Socket(TWICE, WIRES)
@@ -117,7 +121,8 @@ BBC = Machine(
 BBC_USER_PORT = Machine(
     "bbc-port",
     "a BBC Model B or Master, the pins of its user VIA",
-    "Wire the printer port's D2 (pin 7) through a BAT85 diode, its ring at the printer port, to PB6 (user"
-    f" port 18), and that through 3.3 kΩ to +5 V (user port 1); {HOW}",
+    "Wire printer port 3 to user port 2 and 6, printer port 5 to user port 4 and 8, printer port 7 to user"
+    " port 18, each through a BAT85 diode, its ring at the printer port; user port 2, 4 and 18 each through"
+    f" 3.3 kΩ to user port 1 (+5 V); printer port 9 to 19, and 1 to user port 10; {HOW}",
     cache(lambda: _batches(WITH_WIRES)),
 )

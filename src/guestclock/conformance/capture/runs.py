@@ -7,10 +7,12 @@ What may come earlier or later without changing a value is moved.  A run is take
 as the machine is, still shows what the vector expects.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from guestclock.chips.registers import (
+    ACR,
     DDRA,
     DDRB,
     IER,
@@ -20,8 +22,11 @@ from guestclock.chips.registers import (
     PB6,
     PB7,
     SR,
+    SR_OUT_PHI2,
     T1CH,
+    T1CL,
     T2CH,
+    T2CL,
 )
 from guestclock.conformance.capture.clocks import Clock
 from guestclock.conformance.capture.wires import WiredChip, Wires
@@ -37,8 +42,10 @@ BEFORE_SAMPLE = 2
 AFTER_STORED_READ = 4
 """STA result."""
 
-SETTLED = 16
-"""Cycles that the chip has had from power-up until a run begins; simulated runs begin there."""
+HISTORIES = ((), ((ACR, SR_OUT_PHI2), (SR, 0x00), (T1CL, 0x05), (T1CH, 0x00), (T2CL, 0x07), (T2CH, 0x00)))
+"""What a chip may have done before: a run must not depend on it."""
+SETTLED = 60
+"""Cycles that the chip has had until a simulated run begins."""
 
 
 class NotHereError(Exception):
@@ -176,7 +183,9 @@ def _ops(steps: Sequence[Step], socket: Socket) -> tuple[int, list[Op]]:
     for step in steps:
         match step:
             case Write(cycle, register, value):
-                _refuse(register, value, driven, socket)
+                _refuse(register, value, outputs_a, socket)
+                if register in (ORA, ORA_NO_HANDSHAKE):
+                    value = value & ~outputs_a | levels & outputs_a
                 ops.append(Op("write", cycle, register, value))
             case Read(cycle, register):
                 ops.append(Op("read", cycle, register, stored=_asks(step)))
@@ -197,11 +206,10 @@ def _driven_pin(step: Drive) -> str:
     return step.pin
 
 
-def _refuse(register: int, value: int, driven: set[str], socket: Socket) -> None:
-    wires = socket.wires
-    if register == DDRB and value & wires.port_b:
+def _refuse(register: int, value: int, outputs_a: int, socket: Socket) -> None:
+    if register == DDRB and value & socket.wires.port_b:
         raise NotHereError
-    if wires.driven and register in (ORA, ORA_NO_HANDSHAKE, DDRA):
+    if register == DDRA and outputs_a:
         raise NotHereError
     if register == IER and value & 0x80 and not socket.irq:
         raise NotHereError
@@ -239,7 +247,8 @@ def _placed(
         if best is not None and late >= best.late_cycles:
             continue
         placed = tuple(map(_step_at, steps, moved))
-        if all(_same(placed, moved, outputs_a, socket, pins) for pins in socket.open_pins):
+        settings = itertools.product(HISTORIES, socket.open_pins)
+        if all(_same(placed, moved, outputs_a, WiredChip(socket.wires, *setting)) for setting in settings):
             best = Run(replace(vector, steps=placed), tuple(moved), outputs_a, late)
     return best
 
@@ -247,7 +256,7 @@ def _placed(
 def _starts(ops: Sequence[Op]) -> list[int]:
     """Return the operations that start something, by which others may be placed; the first if none does."""
     starting = {T1CH, T2CH, SR, ORA, ORB, ORA_NO_HANDSHAKE}
-    return [index for index, op in enumerate(ops) if op.register in starting and op.kind != "sample"] or [0]
+    return [index for index, op in enumerate(ops) if op.register in starting and not op.gives] or [0]
 
 
 def _displaced(ops: Sequence[Op], moved: Sequence[Op], start: int) -> int:
@@ -295,15 +304,16 @@ def _step_at(step: Step, op: Op) -> Step:
         return step._replace(half=op.at if op.kind == "sample" else 2 * op.at)
     if isinstance(step, Drive):
         return step._replace(cycle=op.at + 1)
-    assert isinstance(step, Read | Write)
+    if isinstance(step, Write):
+        return step._replace(cycle=op.at, value=op.value)
+    assert isinstance(step, Read)
     return step._replace(cycle=op.at)
 
 
-def _same(steps: Sequence[Step], ops: Sequence[Op], outputs_a: int, socket: Socket, pins: int) -> bool:
+def _same(steps: Sequence[Step], ops: Sequence[Op], outputs_a: int, wired: WiredChip) -> bool:
     """Tell whether the chip in its machine shows what the steps expect."""
-    wired = WiredChip(socket.wires, pins)
-    wired.chip.write(ORA_NO_HANDSHAKE, 0xFF, 1)
-    wired.chip.write(DDRA, outputs_a, 2)
+    wired.chip.write(ORA_NO_HANDSHAKE, 0xFF, SETTLED - 2)
+    wired.chip.write(DDRA, outputs_a, SETTLED - 1)
     for step, op in zip(steps, ops, strict=True):
         wired.advance(SETTLED + op.cycle)
         if op.kind == "write":

@@ -41,7 +41,8 @@ LINES = 21
 """So many lines of results fit a screen of 23, with the line of RUN."""
 
 WIRES = Wires(
-    driven={"pb6": 0x10},
+    driven={"cb1": 0x04, "cb2": 0x08, "pb6": 0x10},
+    seen={"cb1": 0x01, "cb2": 0x02},
 )
 """User port 4-B-C, 5-M-D, 6-K: joystick lines PA2, PA3, PA4 to CB1 and PB0, CB2 and PB1, PB6."""
 

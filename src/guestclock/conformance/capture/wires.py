@@ -1,10 +1,10 @@
 """Wires from a chip's port A to its other pins and from these to port B: a program drives and sees them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from guestclock.chips.mos6522 import Mos6522
-from guestclock.chips.registers import PB6
+from guestclock.chips.registers import ACR, IFR, PB6
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,27 @@ class Wires:
 
 
 NONE = Wires()
+HISTORY_CYCLES = 40
 
 
 class WiredChip:
-    """Our chip in a machine; ``open_pins`` is what the inputs show that nothing is wired to."""
+    """Our chip in a machine.
 
-    def __init__(self, wires: Wires, open_pins: int = 0xFF) -> None:
+    ``history`` are registers written once a cycle and their values, after which the chip has some cycles and
+    its flags are cleared; ``open_pins`` is what the inputs show that nothing is wired to.
+    """
+
+    def __init__(self, wires: Wires, history: Sequence[tuple[int, int]] = (), open_pins: int = 0xFF) -> None:
         self.chip = Mos6522()
         self._wires = wires
         self._open_pins = open_pins
         self._settled = 0
         self.chip.set_pins_a(open_pins, 0)
         self.chip.set_pins_b(open_pins, 0)
+        for cycle, (register, value) in enumerate(history):
+            self.chip.write(register, value, cycle)
+        self.chip.write(ACR, 0, HISTORY_CYCLES)
+        self.chip.write(IFR, 0x7F, HISTORY_CYCLES + 1)
 
     def advance(self, cycle: int) -> None:
         """Bring the chip to a cycle, its wires following in every cycle."""
