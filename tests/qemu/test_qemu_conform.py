@@ -14,7 +14,7 @@ from via_programs import predict
 from guestclock import cli
 from guestclock.chips.qemu_deviations import MEANINGS, QEMU_7_2, SETS, Deviation
 from guestclock.chips.qemu_via import ALONE, VIA1, VIA2, QemuVia
-from guestclock.chips.registers import DDRB, IFR, ORB, T1CH, T1CL
+from guestclock.chips.registers import DDRB, IFR, ORB, T1CH, T1CL, T1LL
 from guestclock.conformance import library, runner
 from guestclock.conformance.generated import generated
 from guestclock.conformance.preparing import prepared
@@ -152,6 +152,16 @@ def test_flags_of_via1s_surroundings_do_not_count() -> None:
     vector = Vector("x", steps, "t1")
     (result,) = run(QemuConform("qemu"), [vector])
     assert result.outcome is Outcome.PASSED
+
+
+@pytest.mark.usefixtures("modelled")
+def test_vectors_that_read_port_b_come_before_the_adb_changes_it() -> None:
+    """It has pulled bit 3 low 20 ms after the start of the machine."""
+    long = Vector("long", (Write(0, T1CL, 1), Read(20_000, T1LL, (1,))), "t1")
+    port = Vector("port", (Write(0, DDRB, 0xFF), Write(1, ORB, 0x3C), Read(2, ORB, (0x3C,))), "port")
+    assert {result.outcome for result in run(QemuConform("qemu"), [port, long, port])} == {Outcome.PASSED}
+    assert [len(batch) for batch in batches([port, long, port], VIA1_BASE)] == [2, 1]
+    assert [len(batch) for batch in batches([port, long, port], VIA2_BASE)] == [3]
 
 
 @pytest.mark.parametrize(

@@ -70,17 +70,13 @@ def causes_of(vector: Vector, answers: Sequence[int], deviations: Deviation, wir
     without = _Without(vector, at, deviations, wiring)
     removable = [deviation for deviation in deviations if deviation is not TIMELESS]
     single, pairs = ([_join(some) for some in combinations(removable, count)] for count in (1, 2))
-    for candidates, helps in (
-        (single, without.gets_past),
-        (pairs, without.gets_past),
-        (single, without.is_right),
-    ):
+    past, right = without.gets_past, without.is_right
+    for candidates, helps in ((single, past), (pairs, past), (single, right)):
         found = [each for each in candidates if helps(each)]
         if found:
             return tuple(each for each in found if INCLUDED.get(each) not in found)
-    if not without.gets_past(_join(removable)):
-        return (TIMELESS,)
-    return (without.least(removable),)
+    others = _join(removable)
+    return (others if past(others) else TIMELESS,)
 
 
 def _join(deviations: Sequence[Deviation]) -> Deviation:
@@ -108,12 +104,3 @@ class _Without:
     def is_right(self, missing: Deviation) -> bool:
         """Tell whether the answer there is right."""
         return accepts(observed(self._vector.steps)[self._at], self._shown(missing)[self._at])
-
-    def least(self, removable: Sequence[Deviation]) -> Deviation:
-        """Return deviations of which none can stay: all, less each that makes no difference in turn."""
-        needed = list(removable)
-        for deviation in removable:
-            fewer = [other for other in needed if other is not deviation]
-            if self.gets_past(_join(fewer)):
-                needed = fewer
-        return _join(needed)

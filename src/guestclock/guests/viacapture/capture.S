@@ -16,6 +16,7 @@
 	.equ	via1, 0x50f00000
 	.equ	via2, 0x50f02000
 	.equ	via_ddra, 0x600
+	.equ	via_acr, 0x1600
 	.equ	via_ier, 0x1c00
 	.equ	scc_a_control, 0x50f0c022
 	.equ	scc_a_data, 0x50f0c026
@@ -38,6 +39,7 @@ _start:
 	lea	table(%pc), %a5
 	move.b	#0x7f, via_ier(%a2)
 	move.b	#0x7f, via_ier(%a4)
+	andi.b	#0xdf, via_acr(%a4)	| VIA2's T2, the ruler, counts φ2 and no pulses
 	jbsr	serial_start
 	clr.l	%d7			| the pass
 pass:
