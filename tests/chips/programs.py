@@ -156,8 +156,6 @@ def visible(chip: Mos6522 | Mos6522Stepwise) -> dict[str, object]:
             "t1_underflows",
             "t1_flag_half",
             "t2_flag_half",
-            "t1_armed",
-            "t2_armed",
         )
     }
     seen["port_a"] = (chip.port_a_output(), chip.port_a_levels())

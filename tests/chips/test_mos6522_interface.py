@@ -88,11 +88,11 @@ def test_unknown_variant(variant: str) -> None:
 def test_restore_refuses_what_is_no_state() -> None:
     chip = Mos6522()
     state = chip.snapshot()
-    del state["t1_zero"]
-    with pytest.raises(ValueError, match="t1_zero"):
+    del state["timer1"]
+    with pytest.raises(ValueError, match="timer1"):
         chip.restore(state)
     with pytest.raises(ValueError, match="not a 6522's state"):
-        chip.restore({"t1_zero": 0})
+        chip.restore({"timer1": {}})
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -100,9 +100,9 @@ def test_nothing_hangs_on_what_a_chip_holds_at_power_up(seed: int) -> None:
 
     def powered_up() -> OurChip:
         chip = Mos6522()
-        found = {name: rng.randrange(0x10000) for name in ("t1_zero", "t1_latch", "t2_base")}
-        found["t2_latch"] = rng.randrange(0x100)
-        state = chip.snapshot() | found
+        state = chip.snapshot()
+        state["timer1"] |= {name: rng.randrange(0x10000) for name in ("zero", "latch")}
+        state["timer2"] |= {"base": rng.randrange(0x10000), "latch": rng.randrange(0x100)}
         state["shifter"]["value"] = rng.randrange(0x100)
         chip.restore(state)
         return OurChip(chip)

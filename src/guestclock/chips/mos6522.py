@@ -27,12 +27,11 @@ import cython
 
 from guestclock.chips.shift_register import ShiftRegister
 from guestclock.chips.via_port import ViaPort
+from guestclock.chips.via_timer1 import Timer1
+from guestclock.chips.via_timer2 import Timer2
 
 if not cython.compiled:  # Compiled, these names are C constants: see via_constants.pxd.
     from guestclock.chips.registers import *  # noqa: F403
-
-# Fact 20: neither counters nor latches are zero at power-up.  Which values they hold is chance.
-POWER_UP_COUNT = 0xFFFF
 
 # Fact 7 is recorded for the T1CL read alone and the timers' other registers are taken to be
 # alike; fact 8 is contested, and by default the IFR write wins.
@@ -72,35 +71,12 @@ class Mos6522:
         self.timeout_beats = timeout_beats
         self.now = 0
         self.last_access = -1
+        self.timer1 = Timer1()
+        self.timer2 = Timer2()
+        self.shifter = ShiftRegister()
         self.port_a = ViaPort()
         self.port_b = ViaPort()
-        self.shifter = ShiftRegister()
         self.acr = self.pcr = self.ifr = self.ier = 0
-        # T1: the counter shows (t1_zero - now) mod 65536 up to the cycle t1_zero + 1, in which it
-        # has passed zero; t1_timed_out says that this cycle has come and been dealt with.
-        self.t1_latch = POWER_UP_COUNT
-        self.t1_zero = POWER_UP_COUNT
-        self.t1_timed_out = False
-        self.t1_armed = False
-        self.t1_underflows = 0
-        self.t1_flag_half = -1
-        self.pb7_output = 1
-        # T2: the counter shows (t2_base - now) mod 65536, or t2_base while PB6 clocks it.
-        # t2_low_zero: the cycle in which the low byte shows 0, kept while T2 clocks the shift
-        # register.  t2_loaded: the cycle in which it last came from the latch; t2_reloaded: the same,
-        # because it had passed zero.  t2_borrowed: whether it last passed zero, kept while PB6 clocks T2.
-        self.t2_latch = POWER_UP_COUNT & 0xFF
-        self.t2_base = POWER_UP_COUNT
-        self.t2_low_zero = 0
-        self.t2_loaded = 0
-        self.t2_reloaded = -1
-        self.t2_borrowed = False
-        self.t2_armed = False
-        self.t2_flag_half = -1
-        # PB6 in cycle pb6_cycle and in the one before; whether its fall then waits to be counted.
-        self.pb6 = self.pb6_before = PB6
-        self.pb6_cycle = 0
-        self.t2_pulse_waits = False
         self._schedule()
 
     # ------------------------------------------------------------------ checked access
@@ -154,15 +130,15 @@ class Mos6522:
         if register == T1CL:
             if self.ifr & IFR_T1 and not self._t1_beats(READ_T1CL):
                 self.ifr &= ~IFR_T1
-            return (self.t1_zero - self.now) & 0xFF
+            return (self.timer1.zero - self.now) & 0xFF
         if register == T1CH:
-            return ((self.t1_zero - self.now) >> 8) & 0xFF
+            return ((self.timer1.zero - self.now) >> 8) & 0xFF
         if register == IFR:
             return self.ifr | IFR_ANY if self.ifr & self.ier else self.ifr
         if register == T1LL:
-            return self.t1_latch & 0xFF
+            return self.timer1.latch & 0xFF
         if register == T1LH:
-            return self.t1_latch >> 8
+            return self.timer1.latch >> 8
         if register == T2CL:
             if self.ifr & IFR_T2 and not self._t2_beats(READ_T2CL):
                 self.ifr &= ~IFR_T2
@@ -170,6 +146,19 @@ class Mos6522:
         if register == T2CH:
             return self._t2_count() >> 8
         return self._read_rest(register)
+
+    def _t2_count(self) -> int:
+        if self.timer2.pulses:
+            return self.timer2.base & 0xFFFF
+        return (self.timer2.base - self.now) & 0xFFFF
+
+    def _t1_beats(self, access: int) -> bool:
+        """Tell whether T1's flag has been set in this very cycle and survives the access."""
+        return self.timer1.flag_half == 2 * self.now - 1 and self.timeout_beats & access != 0
+
+    def _t2_beats(self, access: int) -> bool:
+        """Tell whether T2's flag has been set in this very cycle and survives the access."""
+        return self.timer2.flag_half == 2 * self.now - 1 and self.timeout_beats & access != 0
 
     def _read_rest(self, register: int) -> int:
         if register == ORB:
@@ -189,7 +178,7 @@ class Mos6522:
             return self.port_a.direction
         if register == SR:
             self.ifr &= ~IFR_SR
-            self._access_sr(self.now + 2)
+            self._access_sr()
             return self.shifter.value
         if register == ACR:
             return self.acr
@@ -222,6 +211,7 @@ class Mos6522:
             self._write_control(register, value)
         else:
             self._write_port(register, value)
+        self._clock_shifter()
         self._schedule()
 
     def irq_asserted(self) -> bool:
@@ -237,17 +227,17 @@ class Mos6522:
     def _flags_of_next_cycle(self) -> int:
         """Return the flags that will be set in the next cycle whatever the CPU does now."""
         flags = 0
-        if self.now == self.t1_zero and self.t1_armed:
+        if self.now == self.timer1.zero and self.timer1.armed:
             flags = IFR_T1
-        if self._t2_timeout() == self.now + 1:
+        if self.timer2.timeout(self.now) == self.now + 1:
             flags |= IFR_T2
         if self.port_a.lines_wait:
             flags |= self.port_a.edges()
         if self.port_b.lines_wait:
             flags |= self._port_b_edges() << PORT_B_EDGES
-            if self._cb1_changes() and self.shifter.cb1_completes(self.port_b.c1 != 0):
+            if self._cb1_clocks() and self.shifter.cb1_completes(self.port_b.c1 != 0):
                 flags |= IFR_SR
-        if self._shifted_at() == self.now + 1:
+        if self.shifter.flag_cycle() == self.now + 1:
             flags |= IFR_SR
         return flags
 
@@ -261,27 +251,24 @@ class Mos6522:
         event = NEVER
         if watch & WATCH_IRQ and not self.irq_asserted():
             if self.ier & IFR_T1:
-                event = self._t1_next_half()
+                event = self.timer1.next_half(self.now, self.acr)
             if self.ier & IFR_T2:
-                event = min(event, self._t2_next_half())
+                event = min(event, _half_before(self.timer2.timeout(self.now)))
             if self.ier & IFR_SR:
-                event = min(event, _second_half(self._shifted_at() - 1))
+                event = min(event, _half_before(self.shifter.flag_cycle()))
         if watch & WATCH_PB7 and self.acr & ACR_T1_PB7:
-            event = min(event, self._t1_next_half())
-        if watch & (WATCH_CA2 | WATCH_CB1 | WATCH_CB2):
-            event = min(event, self._next_line_half(watch))
+            event = min(event, self.timer1.next_half(self.now, self.acr))
+        if watch & WATCH_CA2:
+            event = min(event, _half_within(self._next_ca2_change()))
+        if watch & WATCH_CB1 and self.shifter.drives_cb1():
+            event = min(event, _half_within(self.shifter.due))
+        if watch & WATCH_CB2:
+            event = min(event, _half_within(self._next_cb2_change()))
         return event
 
-    def _next_line_half(self, watch: int) -> int:
-        event = NEVER
-        if watch & WATCH_CA2:
-            edge = self.port_a.lines_wait and self.port_a.edges() & C1_EDGE != 0
-            event = self.port_a.next_c2_change(self.now, edge)
-        if watch & WATCH_CB1 and self.shifter.drives_cb1():
-            event = min(event, self.sr_tick)
-        if watch & WATCH_CB2:
-            event = min(event, self._next_cb2_change())
-        return _second_half(event)
+    def _next_ca2_change(self) -> int:
+        edge = self.port_a.lines_wait and self.port_a.edges() & C1_EDGE != 0
+        return self.port_a.next_c2_change(self.now, edge)
 
     def _next_cb2_change(self) -> int:
         if self.acr & ACR_SR_MODE == SR_DISABLED:
@@ -289,13 +276,10 @@ class Mos6522:
             return self.port_b.next_c2_change(self.now, edge)
         if not self.acr & SR_OUT_FREE:
             return NEVER
-        if (
-            self.port_b.lines_wait
-            and self._cb1_changes()
-            and self.shifter.cb1_changes_data(self.port_b.c1 != 0)
-        ):
+        waits = self.port_b.lines_wait and self._cb1_clocks()
+        if waits and self.shifter.cb1_changes_data(self.port_b.c1 != 0):
             return self.now + 1
-        return self._after_ticks(self.shifter.ticks_to_data())
+        return self.shifter.data_cycle()
 
     # ------------------------------------------------------------------ pins
 
@@ -309,6 +293,8 @@ class Mos6522:
         self._pins_at(cycle)
         self.port_b.pins = levels & 0xFF
         self._pb6_may_change()
+        self._clock_shifter()
+        self._schedule()
 
     def set_ca1(self, level: int, cycle: int) -> None:
         """Drive CA1 from outside, 0 or 1, from that cycle on; an edge acts in the cycle after it."""
@@ -357,7 +343,7 @@ class Mos6522:
     def _with_pb7(self, levels: int) -> int:
         """Replace PB7 where it is the timer's, whatever DDRB7 says (fact 15)."""
         if self.acr & ACR_T1_PB7:
-            return (levels & ~PB7) | (PB7 if self.pb7_output else 0)
+            return (levels & ~PB7) | (PB7 if self.timer1.output else 0)
         return levels
 
     def _cb2_level(self, cycle: int) -> bool:
@@ -377,7 +363,7 @@ class Mos6522:
     def pb7(self) -> bool:
         """Whether the PB7 pin is high at the end of the current cycle."""
         level = (self.port_b_levels() & PB7) != 0
-        if self.acr & ACR_T1_PB7 and self.t1_armed and self.now == self.t1_zero:
+        if self.acr & ACR_T1_PB7 and self.timer1.armed and self.now == self.timer1.zero:
             return not level
         return level
 
@@ -401,6 +387,21 @@ class Mos6522:
         """Whether the CB2 pin is high at the end of the current cycle."""
         return self._cb2_level(self.now)
 
+    @property
+    def t1_underflows(self) -> int:
+        """How many times T1 has passed zero, armed or not."""
+        return self.timer1.underflows
+
+    @property
+    def t1_flag_half(self) -> int:
+        """The half-cycle in which T1's flag was last set; -1 before the first."""
+        return self.timer1.flag_half
+
+    @property
+    def t2_flag_half(self) -> int:
+        """The half-cycle in which T2's flag was last set; -1 before the first."""
+        return self.timer2.flag_half
+
     def next_event(self, watch: int) -> int:
         """Return :meth:`next_event_half`: the half-cycle of the next change of a watched output."""
         return self.next_event_half(watch)
@@ -416,10 +417,12 @@ class Mos6522:
         self.port_a.reset(cycle)
         self.port_b.reset(cycle)
         self.pcr = self.ifr = self.ier = 0
-        self.t1_armed = False
-        self.t2_armed = False
-        self._set_acr(0)
+        self.timer1.armed = False
+        self.timer2.disarm()
+        self._set_acr(0, False)
         self._pb6_may_change()
+        self._clock_shifter()
+        self._schedule()
 
     def snapshot(self) -> dict[str, Any]:
         """Return the whole state as plain data: names and integers, and the variant's name."""
@@ -441,27 +444,33 @@ class Mos6522:
 
     def _schedule(self) -> None:
         """Set the cycle from which on `advance` has to do more than count."""
-        self.t2_due = self._t2_next_due()
-        self.attention = min(self.t1_zero + 1 + self.t1_timed_out, self.t2_due)
-        self.sr_tick = self._next_tick() if self.shifter.runs() else NEVER
-        self.attention = min(self.attention, self.sr_tick)
+        self.lines_due = NEVER
         if self.port_a.lines_wait:
-            self.attention = min(self.attention, self.port_a.lines_cycle + 1)
+            self.lines_due = self.port_a.lines_cycle + 1
         if self.port_b.lines_wait:
-            self.attention = min(self.attention, self.port_b.lines_cycle + 1)
+            self.lines_due = min(self.lines_due, self.port_b.lines_cycle + 1)
+        self._attend()
+
+    def _attend(self) -> None:
+        self.rest_due = min(self.lines_due, self.shifter.due, self.timer2.due)
+        self.attention = min(self.timer1.zero + 1 + self.timer1.timed_out, self.rest_due)
 
     def _catch_up(self) -> None:
-        if self.port_a.lines_wait and self.now > self.port_a.lines_cycle:
-            self._port_a_lines_act()
-        if self.port_b.lines_wait and self.now > self.port_b.lines_cycle:
-            self._port_b_lines_act()
-        if self.now >= self.sr_tick:
-            self._ticks_act()
-        if self.now > self.t1_zero:
-            self._t1_catch_up()
-        if self.now >= self.t2_due:
-            self._t2_catch_up()
-        self._schedule()
+        """Let all act that is due.  The lines come first: they act on the cycle in which they changed."""
+        if self.now >= self.rest_due:
+            if self.port_a.lines_wait and self.now > self.port_a.lines_cycle:
+                self._port_a_lines_act()
+            if self.port_b.lines_wait and self.now > self.port_b.lines_cycle:
+                self._port_b_lines_act()
+            if self.now >= self.shifter.due and self.shifter.catch_up(self.now, self.port_b.c2 != 0):
+                self.ifr |= IFR_SR
+            if self.now >= self.timer2.due and self.timer2.catch_up(self.now):
+                self.ifr |= IFR_T2
+            self._clock_shifter()
+            self._schedule()
+        if self.now > self.timer1.zero and self.timer1.catch_up(self.now, self.acr):
+            self.ifr |= IFR_T1
+        self.attention = min(self.timer1.zero + 1 + self.timer1.timed_out, self.rest_due)
 
     # What waits since the cycle before: edges of the lines, seen by PCR and ACR as they were then.
 
@@ -474,7 +483,7 @@ class Mos6522:
 
     def _port_b_lines_act(self) -> None:
         edges = self._port_b_edges()
-        if self._cb1_changes() and self.shifter.cb1_moves(
+        if self._cb1_clocks() and self.shifter.cb1_moves(
             self.port_b.c1 != 0, self._cb2_level(self.port_b.lines_cycle)
         ):
             self.ifr |= IFR_SR
@@ -492,190 +501,22 @@ class Mos6522:
             edges &= ~C2_EDGE
         return edges
 
-    def _cb1_changes(self) -> bool:
+    def _cb1_clocks(self) -> bool:
         """Tell whether CB1, changed from outside, is the shift clock."""
         return self.port_b.c1 != self.port_b.c1_before and not self.shifter.drives_cb1()
 
-    # The shift register under the chip's own clock: φ2, or T2's low byte, a cycle after it reloads.
-
-    def _access_sr(self, ready: int) -> None:
-        self.shifter.access(ready)
-        self._schedule()
-
-    def _next_tick(self) -> int:
-        """Return the cycle in which the shift register's clock next ticks, or NEVER."""
+    def _clock_shifter(self) -> None:
+        """Tell the shift register when the chip's clock next moves it: T2's reloads, or every cycle of φ2."""
+        if not self.shifter.runs():
+            self.shifter.clock_with(NEVER, NEVER)
+            return
         earliest = max(self.now + 1, self.shifter.ready)
         if not self.shifter.clocked_by_t2():
-            return earliest
-        if self.t2_reloaded + 1 >= earliest:
-            return self.t2_reloaded + 1
-        if self.acr & ACR_T2_PULSES:
-            return self.pb6_cycle + 2 if self.t2_pulse_waits and self.t2_borrowed else NEVER
-        return self.t2_low_zero + 3
-
-    def _tick_period(self) -> int:
-        return self.t2_latch + 2 if self.shifter.clocked_by_t2() else 1
-
-    def _ticks_act(self) -> None:
-        ticks = 1
-        if not self.acr & ACR_T2_PULSES or not self.shifter.clocked_by_t2():
-            ticks += (self.now - self.sr_tick) // self._tick_period()
-        if self.shifter.tick(ticks, self.port_b.c2 != 0):
-            self.ifr |= IFR_SR
-
-    def _after_ticks(self, ticks: int) -> int:
-        """Return the cycle of the shift clock's n-th tick from now, or NEVER; n = 0 is none."""
-        if ticks == 0 or self.sr_tick == NEVER:
-            return NEVER
-        if ticks > 1 and self.acr & ACR_T2_PULSES and self.shifter.clocked_by_t2():
-            return NEVER
-        return self.sr_tick + (ticks - 1) * self._tick_period()
-
-    def _shifted_at(self) -> int:
-        """Return the cycle in which the shift register's flag is next set by its clock, or NEVER."""
-        if not self.shifter.busy or self.shifter.mode == SR_OUT_FREE:
-            return NEVER
-        return self._after_ticks(self.shifter.ticks_to_flag())
-
-    def _t1_catch_up(self) -> None:
-        if not self.t1_timed_out:
-            self._t1_times_out(1)
-            if self.now == self.t1_zero + 1:
-                self.t1_timed_out = True
-                return
-        # The cycle of the timeout is over: what ACR6 says now decides on the next (facts 9, 10),
-        # and the latch as it is now is the next count (facts 2, 11).
-        if not self.acr & ACR_T1_FREE_RUN:
-            self.t1_armed = False
-        period = self.t1_latch + 2
-        self.t1_zero += period
-        self.t1_timed_out = False
-        if self.now > self.t1_zero:
-            whole_periods = 0
-            if self.now - self.t1_zero > period:
-                whole_periods = (self.now - self.t1_zero - 1) // period
-                self.t1_zero += whole_periods * period
-            self._t1_times_out(whole_periods + 1)
-            self.t1_timed_out = self.now == self.t1_zero + 1
-            if not self.t1_timed_out:
-                self.t1_zero += period
-
-    def _t1_times_out(self, times: int) -> None:
-        """Count timeouts, the last of them half a cycle into the cycle t1_zero."""
-        self.t1_underflows += times
-        if self.t1_armed:
-            self.ifr |= IFR_T1
-            self.t1_flag_half = 2 * self.t1_zero + 1
-            if self.acr & ACR_T1_PB7 and times & 1:
-                self.pb7_output = not self.pb7_output
-
-    def _t1_next_half(self) -> int:
-        """Return the half-cycle of T1's next armed timeout after the current cycle, or NEVER."""
-        if not self.t1_armed:
-            return NEVER
-        if self.now < self.t1_zero:
-            return 2 * self.t1_zero + 1
-        if not self.acr & ACR_T1_FREE_RUN:
-            return NEVER
-        return 2 * (self.t1_zero + self.t1_latch + 2) + 1
-
-    def _t1_beats(self, access: int) -> bool:
-        """Tell whether T1's flag has been set in this very cycle and survives the access."""
-        return self.t1_flag_half == 2 * self.now - 1 and self.timeout_beats & access != 0
-
-    def _t2_beats(self, access: int) -> bool:
-        """Tell whether T2's flag has been set in this very cycle and survives the access."""
-        return self.t2_flag_half == 2 * self.now - 1 and self.timeout_beats & access != 0
-
-    def _t2_count(self) -> int:
-        if self.acr & ACR_T2_PULSES:
-            return self.t2_base & 0xFFFF
-        return (self.t2_base - self.now) & 0xFFFF
-
-    def _t2_clocks_sr(self) -> bool:
-        return self.shifter.clocked_by_t2()
-
-    def _t2_high(self) -> int:
-        """Return how many more times the low byte passes zero before the timeout."""
-        return ((self.t2_base - self.t2_low_zero) >> 8) & 0xFF
-
-    def _t2_start(self, count: int, borrowed: bool) -> None:
-        """Let T2 show the count in this cycle and go on from there in the mode that ACR sets."""
-        self.t2_borrowed = borrowed
-        self.t2_base = count
-        if not self.acr & ACR_T2_PULSES:
-            self.t2_base += self.now
-            self.t2_low_zero = self.now - 1 if borrowed else self.now + (count & 0xFF)
-
-    def _t2_low_byte_borrowed(self) -> bool:
-        """Tell whether the low byte passed zero in the step to this cycle."""
-        if self.acr & ACR_T2_PULSES:
-            return self.t2_borrowed
-        return self._t2_count() & 0xFF == 0xFF and self.now != self.t2_loaded
-
-    def _t2_timeout(self) -> int:
-        """Return the cycle in which T2's flag can next be read, or NEVER if nothing waits to set it."""
-        if not self.t2_armed:
-            return NEVER
-        if self.acr & ACR_T2_PULSES:
-            return self.pb6_cycle + 1 if self.t2_pulse_waits and self.t2_base == 0 else NEVER
-        if self._t2_clocks_sr():
-            return self.t2_low_zero + 1 + self._t2_high() * (self.t2_latch + 2)
-        return self.now + self._t2_count() + 1
-
-    def _t2_next_half(self) -> int:
-        """Return the half-cycle of T2's next timeout, or NEVER."""
-        timeout = self._t2_timeout()
-        return NEVER if timeout == NEVER else 2 * timeout - 1
-
-    def _t2_next_due(self) -> int:
-        """Return the cycle in which T2 next does something else than count down."""
-        if self.acr & ACR_T2_PULSES:
-            return self.pb6_cycle + 1 if self.t2_pulse_waits else NEVER
-        if self._t2_clocks_sr():
-            return self.t2_low_zero + (1 if self.t2_armed and self._t2_high() == 0 else 2)
-        return self._t2_timeout()
-
-    def _t2_catch_up(self) -> None:
-        if self.acr & ACR_T2_PULSES:
-            self._t2_counts_pulse()
-        elif self._t2_clocks_sr():
-            self._t2_low_byte_reloads()
+            self.shifter.clock_with(earliest, 1)
+        elif self.timer2.pulses:
+            self.shifter.clock_with(self.timer2.next_tick(earliest), NEVER)
         else:
-            self._t2_times_out(self.t2_due)
-
-    def _t2_times_out(self, cycle: int) -> None:
-        if self.t2_armed:
-            self.ifr |= IFR_T2
-            self.t2_flag_half = 2 * cycle - 1
-            self.t2_armed = False
-
-    def _t2_counts_pulse(self) -> None:
-        self.t2_pulse_waits = False
-        if self.t2_borrowed and self._t2_clocks_sr():
-            self.t2_base = (self.t2_base & 0xFF00) | self.t2_latch
-            self.t2_borrowed = False
-            self.t2_reloaded = self.pb6_cycle + 1
-            return
-        self.t2_base = (self.t2_base - 1) & 0xFFFF
-        self.t2_borrowed = self.t2_base & 0xFF == 0xFF
-        if self.t2_base == 0xFFFF:
-            self._t2_times_out(self.pb6_cycle + 1)
-
-    def _t2_low_byte_reloads(self) -> None:
-        """Fact 16: the low byte reloads from its latch after xxFF; one flag when both bytes are through."""
-        period = self.t2_latch + 2
-        passed = (self.now - self.t2_low_zero - 1) // period + 1
-        high = self._t2_high()
-        if passed > high:
-            self._t2_times_out(self.t2_low_zero + 1 + high * period)
-        reloads = passed
-        if self.now == self.t2_low_zero + 1 + (passed - 1) * period:
-            reloads -= 1
-        if reloads:
-            self.t2_low_zero += reloads * period
-            self.t2_base += reloads * (period - 0x100)
-            self.t2_loaded = self.t2_reloaded = self.t2_low_zero - self.t2_latch
+            self.shifter.clock_with(self.timer2.next_tick(earliest), self.timer2.latch + 2)
 
     # ------------------------------------------------------------------ writes
 
@@ -684,37 +525,24 @@ class Mos6522:
 
     def _write_timer(self, register: int, value: int) -> None:
         if register in (T1CL, T1LL):
-            self.t1_latch = (self.t1_latch & 0xFF00) | value
+            self.timer1.latch = (self.timer1.latch & 0xFF00) | value
         elif register in (T1CH, T1LH):
-            self.t1_latch = (self.t1_latch & 0x00FF) | (value << 8)
+            self.timer1.latch = (self.timer1.latch & 0x00FF) | (value << 8)
             access = WRITE_T1CH if register == T1CH else WRITE_T1LH
             if not self._t1_beats(access):
                 self.ifr &= ~IFR_T1  # also by T1LH, in both modes (fact 6)
             if register == T1CH:
-                self._load_t1()
+                self.timer1.load(self.now, self.acr)
         elif register == T2CL:
-            self.t2_latch = value
+            self.timer2.latch = value
+        elif not self._t2_beats(WRITE_T2CH):
+            self.ifr &= ~IFR_T2
+        if register == T2CH:
+            self.timer2.disarm()  # a timeout due in the next cycle does not come
+            self._next_cycle()
+            self.timer2.load(value, self.now)
         else:
-            if not self._t2_beats(WRITE_T2CH):
-                self.ifr &= ~IFR_T2
-            self._load_t2(value)
-            return
-        self._next_cycle()
-
-    def _load_t1(self) -> None:
-        self.t1_zero = self.now + 1 + self.t1_latch
-        self.t1_timed_out = False
-        self.t1_armed = True
-        if self.acr & ACR_T1_PB7:
-            self.pb7_output = False
-
-    def _load_t2(self, high: int) -> None:
-        self.t2_armed = False  # a timeout due in the next cycle does not come
-        self._next_cycle()
-        self._t2_start((high << 8) | self.t2_latch, False)
-        self.t2_loaded = self.now
-        self.t2_reloaded = -1
-        self.t2_armed = True
+            self._next_cycle()
 
     def _write_ifr(self, value: int) -> None:
         if self._t1_beats(WRITE_IFR):
@@ -725,17 +553,15 @@ class Mos6522:
         self._next_cycle()
 
     def _write_control(self, register: int, value: int) -> None:
-        timed_out = self.t1_timed_out
+        timed_out = self.timer1.timed_out
         if register == SR:
             self.ifr &= ~IFR_SR
-            self._access_sr(self.now + 2)
+            self._access_sr()
         elif register == ACR:
             self._follow_open_latches()
         self._next_cycle()
         if register == ACR:
-            self._set_acr(value)
-            if timed_out and not value & ACR_T1_FREE_RUN:
-                self.t1_armed = False  # fact 9: in the timeout's cycle this write still counts
+            self._set_acr(value, timed_out)
         elif register == PCR:
             self._set_pcr(value)
         elif register == SR:
@@ -745,6 +571,11 @@ class Mos6522:
         else:
             self.ier &= ~value
 
+    def _access_sr(self) -> None:
+        self.shifter.access(self.now + 2)
+        self._clock_shifter()
+        self._attend()
+
     def _follow_open_latches(self) -> None:
         """Let the latches that the next cycle may find closed hold what the pins are now."""
         if not (self.ifr & IFR_CA1 and self.acr & ACR_LATCH_A):
@@ -752,18 +583,14 @@ class Mos6522:
         if not (self.ifr & IFR_CB1 and self.acr & ACR_LATCH_B):
             self.port_b.latch = self.port_b_levels()
 
-    def _set_acr(self, value: int) -> None:
+    def _set_acr(self, value: int, timed_out: bool) -> None:
         """Change the modes in this cycle.  Neither timer restarts (fact 10)."""
-        count = self._t2_count()
-        borrowed = self._t2_low_byte_borrowed()
         self.acr = value
         self.shifter.enter(value & ACR_SR_MODE)
         if value & ACR_SR_MODE == SR_DISABLED:
             self.ifr &= ~IFR_SR  # fact 19
-        self._t2_start(count, borrowed)
-        self.t2_pulse_waits = False
-        if not value & ACR_T1_PB7:
-            self.pb7_output = True
+        self.timer1.acr_written(value, timed_out)
+        self.timer2.set_modes(value & ACR_T2_PULSES != 0, self.shifter.clocked_by_t2(), self.now)
 
     def _set_pcr(self, value: int) -> None:
         self.pcr = value
@@ -797,25 +624,18 @@ class Mos6522:
         self.ifr &= ~(self.port_b.acknowledged() << PORT_B_EDGES)
 
     def _pb6_may_change(self) -> None:
-        """Compare PB6 with the cycle before: a fall is counted in the next cycle (fact 14)."""
-        if self.pb6_cycle != self.now:
-            self.pb6_cycle = self.now
-            self.pb6_before = self.pb6
-        self.pb6 = self.port_b.levels() & PB6
-        self.t2_pulse_waits = (self.pb6_before & ~self.pb6) != 0
-        self._schedule()
+        self.timer2.pb6_is(self.port_b.levels() & PB6, self.now)
 
 
-def _second_half(cycle: int) -> int:
-    """Return the half-cycle in which an output changes that is different at the cycle's end, or NEVER."""
+def _half_before(cycle: int) -> int:
+    """Return when a flag readable in that cycle pulls the pin: half a cycle earlier, or NEVER."""
+    return 2 * cycle - 1 if cycle < NEVER // 2 else NEVER
+
+
+def _half_within(cycle: int) -> int:
+    """Return when an output changes that is different at the cycle's end: in its middle, or NEVER."""
     return 2 * cycle + 1 if cycle < NEVER // 2 else NEVER
 
 
-STATE = (
-    "variant", "timeout_beats", "now", "last_access",
-    "acr", "pcr", "ifr", "ier",
-    "t1_latch", "t1_zero", "t1_timed_out", "t1_armed", "t1_underflows", "t1_flag_half", "pb7_output",
-    "t2_latch", "t2_base", "t2_low_zero", "t2_loaded", "t2_reloaded", "t2_borrowed", "t2_armed",
-    "t2_flag_half", "pb6", "pb6_before", "pb6_cycle", "t2_pulse_waits",
-)  # fmt: skip
-PARTS = ("port_a", "port_b", "shifter")
+STATE = ("variant", "timeout_beats", "now", "last_access", "acr", "pcr", "ifr", "ier")
+PARTS = ("timer1", "timer2", "shifter", "port_a", "port_b")

@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from guestclock.chips.via_constants cimport (
+    NEVER,
     SR_DISABLED,
     SR_IN_CB1,
     SR_IN_T2,
@@ -17,7 +18,7 @@ from guestclock.chips.via_constants cimport (
 cdef class ShiftRegister:
     cdef public int value, mode, bits, clock, data
     cdef public bint busy
-    cdef public int64_t ready
+    cdef public int64_t ready, due, period
 
     cdef bint drives_cb1(self) noexcept nogil
     cdef bint clocked_by_t2(self) noexcept nogil
@@ -25,8 +26,10 @@ cdef class ShiftRegister:
 
     cdef void access(self, int64_t ready) noexcept nogil
     cdef void enter(self, int mode) noexcept nogil
+    cdef void clock_with(self, int64_t due, int64_t period) noexcept nogil
+    cdef bint catch_up(self, int64_t now, bint cb2) noexcept nogil
     @cython.locals(rises=int64_t, falls=int64_t)
-    cdef bint tick(self, int64_t ticks, bint cb2) noexcept nogil
+    cdef bint _tick(self, int64_t ticks, bint cb2) noexcept nogil
     cdef bint cb1_moves(self, bint level, bint cb2) noexcept nogil
     cdef bint _count(self, int64_t bits) noexcept nogil
     cdef void _shift_in(self, int64_t bits, bint cb2) noexcept nogil
@@ -34,6 +37,8 @@ cdef class ShiftRegister:
 
     cdef bint cb1_completes(self, bint level) noexcept nogil
     cdef bint cb1_changes_data(self, bint level) noexcept nogil
-    cdef int64_t ticks_to_flag(self) noexcept nogil
+    cdef int64_t flag_cycle(self) noexcept nogil
     @cython.locals(left=int, ones=int, bit=int)
-    cdef int64_t ticks_to_data(self) noexcept nogil
+    cdef int64_t data_cycle(self) noexcept nogil
+    cdef int64_t _ticks_to_flag(self) noexcept nogil
+    cdef int64_t _cycle_of_tick(self, int64_t ticks) noexcept nogil

@@ -3,8 +3,8 @@
 """The 6522's shift register in closed form: any number of clock ticks costs the same.
 
 A bit takes two ticks: the shift clock CB1 falls, then it rises.  Bits leave for CB2 on the fall and are
-taken from CB2 on the rise, which also counts them.  In modes 1, 2, 4, 5 and 6 the chip ticks (when, is
-the chip's business); in modes 0, 3 and 7 edges on CB1 from outside do.  "Fact n" cites ``docs/6522.md``.
+taken from CB2 on the rise, which also counts them.  In modes 1, 2, 4, 5 and 6 the chip ticks, by T2 or by
+φ2; in modes 0, 3 and 7 edges on CB1 from outside do.  "Fact n" cites ``docs/6522.md``.
 """
 
 from typing import Any
@@ -26,6 +26,9 @@ class ShiftRegister:
         self.clock = 1  # CB1, where the chip drives it
         self.data = 1  # CB2, where the chip drives it: the bit that left last
         self.ready = 0  # the first cycle in which a tick may act
+        # The chip's own ticks to come act in the cycles due, due + period, ...; see clock_with.
+        self.due = NEVER
+        self.period = NEVER
 
     def drives_cb1(self) -> bool:
         """Tell whether CB1 is an output, the shift clock."""
@@ -60,12 +63,20 @@ class ShiftRegister:
         if not self.runs():
             self.clock = 1
 
+    def clock_with(self, due: int, period: int) -> None:
+        """Set when the next ticks act; a period of NEVER says that only one is in sight."""
+        self.due = due
+        self.period = period
+
     # ------------------------------------------------------------------ time passes
 
-    def tick(self, ticks: int, cb2: bool) -> bool:
-        """Let the chip's clock tick so many times, CB2 being at that level; tell whether a byte is done."""
+    def catch_up(self, now: int, cb2: bool) -> bool:
+        """Let the ticks act from ``due`` to now, CB2 being at that level; tell whether a byte is done."""
+        return self._tick((now - self.due) // self.period + 1, cb2)
+
+    def _tick(self, ticks: int, cb2: bool) -> bool:
         if self.mode != SR_OUT_FREE:
-            ticks = min(ticks, self.ticks_to_flag())
+            ticks = min(ticks, self._ticks_to_flag())
         rises = (ticks + 1 - self.clock) >> 1
         falls = ticks - rises
         if ticks & 1:
@@ -114,20 +125,30 @@ class ShiftRegister:
         """Tell whether CB1 from outside, changing to the level, changes CB2."""
         return self.mode == SR_OUT_CB1 and not level and self.value >> 7 != self.data
 
-    def ticks_to_flag(self) -> int:
-        """Return after how many ticks a byte under way is done."""
-        return 2 * (8 - self.bits) - (1 - self.clock)
+    def flag_cycle(self) -> int:
+        """Return the cycle in which the chip's clock next completes a byte, or NEVER."""
+        if not self.busy or self.mode == SR_OUT_FREE:
+            return NEVER
+        return self._cycle_of_tick(self._ticks_to_flag())
 
-    def ticks_to_data(self) -> int:
-        """Return after how many ticks CB2 changes, or 0 if it will not."""
+    def data_cycle(self) -> int:
+        """Return the cycle in which the chip's clock next changes CB2, or NEVER."""
         left = 8
         if self.mode != SR_OUT_FREE:
             left = 8 - self.bits - (1 - self.clock)
         ones = self.value if self.data else ~self.value
         for bit in range(left):
             if not ones & (0x80 >> bit):
-                return 2 * bit + 1 + (1 - self.clock)
-        return 0
+                return self._cycle_of_tick(2 * bit + 1 + (1 - self.clock))
+        return NEVER
+
+    def _ticks_to_flag(self) -> int:
+        return 2 * (8 - self.bits) - (1 - self.clock)
+
+    def _cycle_of_tick(self, ticks: int) -> int:
+        if self.due == NEVER or (ticks > 1 and self.period == NEVER):
+            return NEVER
+        return self.due + (ticks - 1) * self.period
 
     # ------------------------------------------------------------------ state
 
@@ -141,4 +162,4 @@ class ShiftRegister:
             setattr(self, name, state[name])
 
 
-STATE = ("value", "mode", "bits", "busy", "clock", "data", "ready")
+STATE = ("value", "mode", "bits", "busy", "clock", "data", "ready", "due", "period")

@@ -182,10 +182,10 @@ class Bus(QuadraBoard):
 
     def _note_underflows(self) -> None:
         """Log the T1 periods that ended since the last look, if they make ticks."""
-        passed = cython.declare(cython.longlong, self.via1.t1_underflows - self._underflows)
+        passed = cython.declare(cython.longlong, self.via1.timer1.underflows - self._underflows)
         if passed == 0:
             return
-        self._underflows = self.via1.t1_underflows
+        self._underflows = self.via1.timer1.underflows
         if self.via1.ier & IFR_T1 == 0 or self.via1.ifr & IFR_T1 == 0:
             return
         if self.via1.acr & ACR_T1_FREE_RUN == 0:
@@ -193,7 +193,7 @@ class Bus(QuadraBoard):
             if self._pending:
                 return
             passed = 1
-        cycle = cython.declare(cython.longlong, self.via1.t1_flag_half // 2)
+        cycle = cython.declare(cython.longlong, self.via1.timer1.flag_half // 2)
         self._log_event(T1_SOURCE, UNDERFLOW, cycle, self.cursor.rate.start_ns(cycle), passed)
         self._pending = True
 
