@@ -185,7 +185,10 @@ class Pair:
 
     def do(self, action: Action) -> None:
         """Let time pass to the action's cycle, do it on both, and compare all that can be seen."""
-        cycle = self._cycle_of(action)
+        self.do_at(action, self._cycle_of(action))
+
+    def do_at(self, action: Action, cycle: int) -> None:
+        """Do the same in a given cycle."""
         self._pass_time(cycle)
         results = [self._apply(chip, action, cycle) for chip in (self.closed, self.stepwise)]
         assert results[0] == results[1]
@@ -245,6 +248,8 @@ class Pair:
                 chip.set_cb1(not chip.port_b.c1, cycle)
             case "cb2":
                 chip.set_cb2(not chip.port_b.c2, cycle)
+            case "set_ca1" | "set_ca2" | "set_cb1" | "set_cb2":
+                getattr(chip, action.kind)(action.value, cycle)
             case "reset":
                 chip.reset(cycle)
         return None

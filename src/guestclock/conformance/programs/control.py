@@ -79,6 +79,7 @@ def _programs(port: Port) -> Iterator[Program]:
     yield from _c2_edges(port)
     yield from _cleared(port)
     yield from _handshake(port)
+    yield from _handshake_ends(port)
     yield from _pulse(port)
     yield from _manual(port)
 
@@ -293,6 +294,82 @@ def _handshake(port: Port) -> Iterator[Program]:
     _access(program, port, ACCESS, "write")
     program.check(2 * (ACCESS + 1), port.pins, 0x3C)
     program.check(2 * (ACCESS + 1) + 1, port.c2, 0)
+    yield program
+
+
+def _handshake_ends(port: Port) -> Iterator[Program]:
+    """Yield what nobody has recorded: accesses, edges and writes of PCR that come together."""
+    program = _program(
+        port,
+        "handshake.edge-with-access",
+        HANDSHAKE,
+        "an access in the cycle of the edge wins",
+        23,
+        grade="model",
+    )
+    for at in (ACCESS, ACCESS + 20):
+        _access(program, port, at, "write")
+    program.drive(ACCESS + 20, port.c1, 0)
+    program.check(2 * (ACCESS + 25) + 1, port.c2, 0)
+    program.drive(ACCESS + 30, port.c1, 1)
+    program.drive(ACCESS + 40, port.c1, 0)
+    program.check(2 * (ACCESS + 42) + 1, port.c2, 1)
+    yield program
+    program = _program(
+        port,
+        "handshake.access-before-edge",
+        HANDSHAKE,
+        "an edge in the next cycle ends it",
+        23,
+        grade="model",
+    )
+    _access(program, port, ACCESS, "write")
+    program.drive(ACCESS + 1, port.c1, 0)
+    for later, level in ((1, 0), (2, 1), (9, 1)):
+        program.check(2 * (ACCESS + later) + 1, port.c2, level)
+    yield program
+    program = _program(
+        port, "handshake.mode-left", HANDSHAKE, "another mode of C2 ends it for good", 23, grade="model"
+    )
+    _access(program, port, ACCESS, "write")
+    program.check(2 * (ACCESS + 3) + 1, port.c2, 0)
+    program.write(ACCESS + 5, PCR, PULSE << port.shift)
+    program.check(2 * (ACCESS + 6) + 1, port.c2, 1)
+    program.write(ACCESS + 10, PCR, HANDSHAKE << port.shift)
+    program.check(2 * (ACCESS + 12) + 1, port.c2, 1)
+    yield program
+    program = _program(
+        port,
+        "handshake.pcr-again",
+        HANDSHAKE,
+        "PCR written with the same mode of C2 leaves it low",
+        23,
+        grade="model",
+    )
+    _access(program, port, ACCESS, "write")
+    for number, half in enumerate((HANDSHAKE, HANDSHAKE | 1)):
+        program.write(ACCESS + 5 + 5 * number, PCR, half << port.shift)
+        program.check(2 * (ACCESS + 7 + 5 * number) + 1, port.c2, 0)
+    yield program
+    program = _program(
+        port,
+        "handshake.access-with-pcr",
+        0,
+        "an access before the mode is entered starts nothing",
+        23,
+        grade="model",
+    )
+    _access(program, port, ACCESS, "write")
+    program.write(ACCESS + 1, PCR, HANDSHAKE << port.shift)
+    program.check(2 * (ACCESS + 3) + 1, port.c2, 1)
+    yield program
+    program = _program(
+        port, "pulse.two-in-a-row", PULSE, "accesses in two cycles in a row: low for two", 23, grade="model"
+    )
+    for at in (ACCESS, ACCESS + 1):
+        _access(program, port, at, "write")
+    for later, level in ((1, 0), (2, 0), (3, 1)):
+        program.check(2 * (ACCESS + later) + 1, port.c2, level)
     yield program
 
 

@@ -15,6 +15,8 @@ from guestclock.chips.registers import (
     ORA,
     ORB,
     PCR,
+    SR,
+    SR_OUT_PHI2,
     T1CH,
     T1CL,
     T1LH,
@@ -23,6 +25,7 @@ from guestclock.chips.registers import (
     T2CL,
 )
 from guestclock.conformance.programs.builder import LOAD, T1, T2, Program, t1_count, t2_count, timeout
+from guestclock.conformance.programs.control import HANDSHAKE, A, B
 
 RES = 40
 """The cycle in which RES is pulled."""
@@ -35,6 +38,8 @@ def programs() -> Iterator[Program]:
     yield _counters_go_on()
     yield from _disarms()
     yield _releases_irq()
+    yield from _releases_lines()
+    yield _stops_shifting()
 
 
 def _clears() -> Program:
@@ -84,6 +89,32 @@ def _disarms() -> Iterator[Program]:
         program.read(timeout(60), IFR, 0)
         program.read(timeout(60) + 1, IFR, 0)
         yield program
+
+
+def _releases_lines() -> Iterator[Program]:
+    for port in (A, B):
+        program = Program(
+            f"reset.releases-{port.c2}", 20, "C2 is an input after reset, no longer low", "data-sheet"
+        )
+        program.write(0, PCR, HANDSHAKE << port.shift)
+        program.write(10, port.data, 0)
+        program.check(2 * 20 + 1, port.c2, 0)
+        program.reset(RES)
+        program.check(2 * (RES + 2) + 1, port.c2, 1)
+        program.write(RES + 3, PCR, HANDSHAKE << port.shift)
+        program.check(2 * (RES + 6) + 1, port.c2, 1)
+        yield program
+
+
+def _stops_shifting() -> Program:
+    program = Program("reset.stops-shifting", 20, "reset stops the shift register, which keeps what it has")
+    program.write(0, ACR, SR_OUT_PHI2)
+    program.write(RES - 5, SR, 0xB4)
+    program.reset(RES)
+    program.write(RES + 20, ACR, SR_OUT_PHI2)
+    program.read(RES + 25, IFR, 0)
+    program.read(RES + 30, SR, 0xD2)
+    return program
 
 
 def _releases_irq() -> Program:

@@ -442,6 +442,19 @@ def _external() -> Iterator[Program]:
         program.read(FIRST + PULSE * 9 + 17, IFR, 0, IFR_SR)
         program.read(FIRST + PULSE * 10 + 17, IFR, IFR_SR, IFR_SR)
         yield program
+    for mode in (IN_CB1, OUT_CB1):
+        program = _in_mode(
+            mode, "irq-pin", 19, "the IRQ pin falls in the middle of the cycle of the eighth rise", "model"
+        )
+        program.write(1, SR, pattern)
+        program.write(2, IER, IER_SET | IFR_SR)
+        for bit in range(8):
+            _pulse(program, FIRST + PULSE * bit)
+        rise = FIRST + PULSE * 7 + 10
+        program.check(2 * rise, "irq", 1)
+        program.check(2 * rise + 1, "irq", 0)
+        program.read(rise + 1, IFR, IFR_ANY | IFR_SR, IFR_ANY | IFR_SR)
+        yield program
     program = _in_mode(IN_CB1, "shifts-cb2", 19, "each rise of CB1 shifts CB2 in, also after the eighth")
     program.write(1, SR, 0)
     stream = 0b1011_0010_1101
