@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from guestclock.chips.registers import IFR, IFR_CA1, IFR_T1
+from guestclock.chips.mos6522 import Mos6522
+from guestclock.chips.registers import IFR, IFR_CA1, IFR_T1, T2CH, T2CL
 from guestclock.conformance import library, runner, targets
 from guestclock.conformance.capture.mac import (
     MAC,
@@ -17,6 +18,7 @@ from guestclock.conformance.capture.mac import (
     RULER_BYTES,
     piece,
     reason_against,
+    ruler,
 )
 from guestclock.conformance.capture.mac_output import END, passes_said
 from guestclock.conformance.runner import Outcome
@@ -128,6 +130,15 @@ def test_late_once_is_no_harm_late_twice_is(said: str) -> None:
     assert names(once) == names(said)
     twice = with_byte(once, 2, ruler, 1)
     assert names(said) - names(twice) == {BATCH.runs[0].vector.name}
+
+
+def test_what_the_ruler_counts() -> None:
+    for cycles in (0, 1, 253, 254, 255, 256, 257, 1000):
+        chip = Mos6522()
+        chip.write(T2CL, 0xFF, 10)
+        chip.write(T2CH, 0xFF, 11)
+        shown = bytes([chip.read(T2CL, 12 + cycles), chip.read(T2CH, 13 + cycles)])
+        assert ruler(cycles) == shown
 
 
 def test_what_a_chip_shows_otherwise_is_kept(said: str) -> None:

@@ -220,14 +220,17 @@ def _results(found: Sequence[Run]) -> int:
     return sum(run.results + RULER_BYTES for run in found)
 
 
+def ruler(cycles: int) -> bytes:
+    """Return what T2 of VIA2 shows behind so many cycles of a piece, read byte by byte, the low one first."""
+    return bytes([t2_count(0xFFFF, cycles + 1) & 0xFF, t2_count(0xFFFF, cycles + 2) >> 8])
+
+
 def _placed(found: Sequence[Run], said: bytes) -> Iterator[bytes | None]:
     """Yield what each run found, None where an access was late: then the ruler counted more cycles."""
     at = 0
     for run in found:
-        ruler = said[at + run.results : at + run.results + RULER_BYTES]
-        cycles = piece(run)[1]
-        right = bytes([t2_count(0xFFFF, cycles + 1) & 0xFF, t2_count(0xFFFF, cycles + 2) >> 8])
-        yield said[at : at + run.results] if ruler == right else None
+        counted = said[at + run.results : at + run.results + RULER_BYTES]
+        yield said[at : at + run.results] if counted == ruler(piece(run)[1]) else None
         at += run.results + RULER_BYTES
 
 
