@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from guestclock.errors import BadInputError
 from guestclock.timebase.host import RealHost, SimulatedHost
-from guestclock.timebase.stalls import parse_duration_ns, parse_stalls, periodic
+from guestclock.timebase.stalls import parse_duration_ns, parse_stalls, periodic, stalls_text
 
 MS = 1_000_000
 
@@ -75,6 +75,24 @@ def test_random_schedules_repeat_and_never_overlap(seed: int, every_ns: int, for
 def test_an_unknown_schedule_says_what_to_write(text: str) -> None:
     with pytest.raises(BadInputError, match="stall"):
         parse_stalls(text)
+
+
+def test_a_list_of_stalls_in_one_word() -> None:
+    assert first("at=1s,for=20ms+at=5s,for=10s") == [(10**9, 2 * 10**7), (5 * 10**9, 10**10)]
+    with pytest.raises(BadInputError, match=r"'at=1500us,for=1ms' begins in the one before"):
+        parse_stalls("at=1ms,for=1ms+at=1500us,for=1ms")
+    with pytest.raises(BadInputError, match=r"only stalls such as at=5s,for=10s are joined by \+"):
+        parse_stalls("at=1ms,for=1ms+every=5ms,for=1ms")
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**40), st.integers(1, 2**40)), min_size=1, max_size=10))
+def test_a_list_is_read_as_it_was_written(gaps: list[tuple[int, int]]) -> None:
+    stalls = []
+    end_ns = 0
+    for gap_ns, for_ns in gaps:
+        stalls.append((end_ns + gap_ns, for_ns))
+        end_ns += gap_ns + for_ns
+    assert list(parse_stalls(stalls_text(stalls))) == stalls
 
 
 def test_recorded_list(tmp_path: Path) -> None:

@@ -15,14 +15,22 @@ from guestclock.quadra.cpu import Cpu
 from guestclock.quadra.image import INITIAL_A7, INITIAL_SR, BootImage
 from guestclock.quadra.memory_map import IO_BASE, IO_END
 from guestclock.quadra.qemu_bus import QemuBus
+from guestclock.quadra.traced import AccessTrace, TracedFastBus, TracedPhi2Bus, TracedQemuBus
 from guestclock.timebase.pacing import Pacer
 
 CHIP = "chip"
 """The name of the VIA that is a 6522; all others are QEMU's (:mod:`guestclock.chips.qemu_deviations`)."""
 
 BUSES: dict[str, type[Bus]] = {"phi2": Phi2Bus, "fast": FastBus}
+TRACED_BUSES: dict[str, type[TracedPhi2Bus] | type[TracedFastBus]] = {
+    "phi2": TracedPhi2Bus,
+    "fast": TracedFastBus,
+}
 QEMU_BUS = "none"
 """What stands for a bus with QEMU's VIAs: an access takes no time, so there is nothing to choose."""
+
+Parts = tuple[Pacer, MacRtc, Callable[[int, int], None]]
+"""What every board takes: what makes time advance, the clock chip, who gets the serial output."""
 
 # Everything that is neither RAM nor the I/O window: the ROM's place, expansion and NuBus slots.  It reads as
 # zero and is counted.  The last page is left out: the CPU's "never" address lies there.
@@ -39,6 +47,14 @@ def check_parts(chip: str, bus: str) -> None:
         )
     if chip == CHIP and bus not in BUSES:
         raise BadInputError(f"bus '{bus}': say {' or '.join(BUSES)}")
+
+
+def _board(chip: str, bus: str, parts: Parts) -> QuadraBoard:
+    return BUSES[bus](*parts) if chip == CHIP else QemuBus(SETS[chip], *parts)
+
+
+def _traced_board(trace: AccessTrace, chip: str, bus: str, parts: Parts) -> QuadraBoard:
+    return TRACED_BUSES[bus](trace, *parts) if chip == CHIP else TracedQemuBus(trace, SETS[chip], *parts)
 
 
 class Quadra:
@@ -61,15 +77,12 @@ class Quadra:
         rtc_seconds: Callable[[], int],
         transmitted: Callable[[int, int], None],
         chip: str = CHIP,
+        trace: AccessTrace | None = None,
     ) -> None:
-        """Put the image into memory; nothing runs yet."""
+        """Put the image into memory; nothing runs yet.  With a ``trace`` it notes the guest's accesses."""
         check_parts(chip, bus)
-        rtc = MacRtc(rtc_seconds)
-        self.bus: QuadraBoard = (
-            BUSES[bus](pacer, rtc, transmitted)
-            if chip == CHIP
-            else QemuBus(SETS[chip], pacer, rtc, transmitted)
-        )
+        parts = (pacer, MacRtc(rtc_seconds), transmitted)
+        self.bus = _board(chip, bus, parts) if trace is None else _traced_board(trace, chip, bus, parts)
         self.cpu = Cpu(self.bus)
         self.memory = mmap.mmap(-1, ram_bytes)
         self.powered_off = False

@@ -5,7 +5,6 @@ from guestclock.chips.qemu_via cimport QemuVia
 from guestclock.quadra.board cimport ACKNOWLEDGE, PORT_B_WRITES, T1_SOURCE, UNDERFLOW, QuadraBoard
 
 
-@cython.final
 cdef class QemuBus(QuadraBoard):
     cdef readonly QemuVia via1
     cdef readonly QemuVia via2

@@ -6,7 +6,7 @@ A schedule yields pairs ``(at_ns, for_ns)`` of host time, in order.  Its notatio
     every 50 ms, left out where a stall is on or just ends.  The run's seed draws when in the first 50 ms: a
     host is not in step with its guest, whose ticks would else meet each stall in the same place
 ``at=5s,for=10s``
-    once
+    once; several, in order, are joined by ``+``, as in ``at=1s,for=20ms+at=5s,for=10s``
 ``random,every=200ms,for=20ms`` or ``random=7,every=200ms,for=20ms``
     gaps and lengths drawn evenly from 1 ns to twice the given values, from the run's seed or from seed 7
 ``file=PATH``
@@ -15,7 +15,7 @@ A schedule yields pairs ``(at_ns, for_ns)`` of host time, in order.  Its notatio
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from guestclock.errors import BadInputError
@@ -47,6 +47,8 @@ def parse_stalls(text: str, seed: int = 0) -> Iterator[Stall]:
 
     ``seed`` is for what is drawn by chance: a random schedule that names no seed, the start of an even one.
     """
+    if text.strip().startswith("at=") and "+" in text:
+        return iter(_listed(text))
     words: dict[str, str] = {}
     for part in text.split(","):
         name, _, value = part.strip().partition("=")
@@ -71,6 +73,38 @@ def parse_stalls(text: str, seed: int = 0) -> Iterator[Stall]:
         every_ns, for_ns = _length_ns(words["every"], text), _length_ns(words["for"], text)
         return scattered(int(own) if own else seed, every_ns, for_ns)
     raise BadInputError(f"stall '{text}': {', '.join(words)} do not make a schedule: say every=50ms,for=35ms")
+
+
+def _listed(text: str) -> list[Stall]:
+    stalls: list[Stall] = []
+    end_ns = 0
+    for one in text.split("+"):
+        found = list(parse_stalls(one)) if one.strip().startswith("at=") else []
+        if not found:
+            raise BadInputError(f"stall '{text}': '{one}': only stalls such as at=5s,for=10s are joined by +")
+        (at_ns, for_ns) = found[0]
+        if at_ns < end_ns:
+            raise BadInputError(f"stall '{text}': '{one}' begins in the one before")
+        stalls.append((at_ns, for_ns))
+        end_ns = at_ns + for_ns
+    return stalls
+
+
+def stalls_text(stalls: Iterable[Stall]) -> str:
+    """Return the notation of a list of stalls, at least one.
+
+    >>> stalls_text([(1_000_000_000, 20_000_000), (5_000_000_001, 7)])
+    'at=1s,for=20ms+at=5000000001ns,for=7ns'
+    """
+    return "+".join(f"at={duration_text(at_ns)},for={duration_text(for_ns)}" for at_ns, for_ns in stalls)
+
+
+def duration_text(duration_ns: int) -> str:
+    """Return a duration in the largest unit that needs no fraction."""
+    for unit in ("s", "ms", "us"):
+        if duration_ns % UNITS_NS[unit] == 0:
+            return f"{duration_ns // UNITS_NS[unit]}{unit}"
+    return f"{duration_ns}ns"
 
 
 def _length_ns(text: str, spec: str) -> int:
