@@ -234,6 +234,46 @@ def test_a_bad_end_shows_the_last_lines(guestclock: Command) -> None:
     assert "Traceback" not in ended.err
 
 
+# A second look.
+
+STEPS = ("run", "--chip", "qemu-7.2", "--pacing", "virtual", "--phases", "hunt:1", "--ram", "4")
+
+
+@pytest.mark.compiled_only
+def test_a_saved_run_is_shown_before_a_step(guestclock: Command, tmp_path: Path) -> None:
+    guestclock(*STEPS, "--save", str(tmp_path))
+    shown = guestclock("run", "--replay", str(tmp_path), "--to-step", "2")
+    assert shown.status == 0
+    text = " ".join(shown.out.split())
+    assert text.startswith("Step 2 of ")
+    assert "stopped here what comes next:" in text
+    found = json.loads(guestclock("run", "--replay", str(tmp_path), "--json").out)
+    assert (found["schema"], found["step"]["number"]) == ("guestclock.replay", 1)
+    assert found["past"][-1]["access"] == found["stopped"]["before_access"] - 1
+    refused(guestclock("run", "--replay", str(tmp_path), "--to-step", "100000"), "step 100000", "went back")
+    refused(guestclock("run", "--replay", str(tmp_path), "--shrink"), "suffered no stall")
+    refused(guestclock("run", "--replay", str(tmp_path), "--seed", "3"), "--seed", "--replay")
+
+
+@pytest.mark.compiled_only
+def test_stalls_are_shrunk_and_the_command_is_told(guestclock: Command, tmp_path: Path) -> None:
+    stalled = ("--pacing", "host", "--host", "simulated", "--stall", "at=100ms,for=80ms+at=300ms,for=35ms")
+    guestclock("run", *stalled, "--phases", "busy:1", "--ram", "4", "--save", str(tmp_path))
+    ended = guestclock("run", "--replay", str(tmp_path), "--shrink")
+    assert ended.status == 0
+    assert "ticks are lost with --stall at=" in ended.out
+    command = ended.out.splitlines()[-1]
+    assert command.startswith("guestclock run --pacing host --host simulated")
+    assert guestclock(*command.split()[1:]).status == 1
+    assert json.loads(guestclock("run", "--replay", str(tmp_path), "--shrink", "--json").out)["stalls"]
+
+
+def test_a_second_look_needs_a_run(guestclock: Command, tmp_path: Path) -> None:
+    refused(guestclock("run", "--replay", str(tmp_path)), str(tmp_path / "tables.npz"))
+    refused(guestclock("run", "--to-step", "1"), "--to-step", "needs --replay DIR")
+    refused(guestclock("run", "--shrink"), "--shrink", "needs --replay DIR")
+
+
 # QEMU's VIAs.
 
 
@@ -289,6 +329,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
 OPTIONS = [
     *("--guest", "--kernel", "--initrd", "--append", "--chip", "--pacing", "--host", "--bus", "--seconds"),
     *("--calls", "--stall", "--ram", "--seed", "--json", "--save", "--console", "--watchdog"),
+    *("--replay", "--to-step", "--shrink"),
 ]
 
 

@@ -24,6 +24,12 @@ Examples:
 
   guestclock run --guest linux --phases user:0           check the guest's userland
 
+  guestclock run --chip qemu-7.2 --pacing virtual --save DIR; guestclock run --replay DIR --to-step 3
+
+                                                         the chips and the accesses before a backward step
+
+  guestclock run --replay DIR --shrink                   the fewest and shortest stalls that do it
+
   guestclock run --kernel vmlinux --initrd initrd --append console=ttyS0 --console
 """
 
@@ -35,6 +41,7 @@ def _chips() -> list[str]:
 
 
 def run(
+    context: typer.Context,
     *,
     guest: Annotated[str, typer.Option(help="The bundled guest: clockprobe or linux.")] = "clockprobe",
     kernel: Annotated[Path | None, typer.Option(help="A kernel of your own (ELF, m68k).")] = None,
@@ -74,8 +81,24 @@ def run(
     console: Annotated[bool, typer.Option("--console", help="Connect this terminal to the guest.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
     save: Annotated[Path | None, typer.Option(help="Keep the tables and the console in this folder.")] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(help="Run again what this folder holds, up to where its clock went back."),
+    ] = None,
+    to_step: Annotated[
+        int | None, typer.Option(help="With --replay: which of its backward steps.  [default: 1]")
+    ] = None,
+    shrink: Annotated[
+        bool,
+        typer.Option("--shrink", help="With --replay: the fewest and shortest stalls that do it."),
+    ] = False,
 ) -> None:
     """Run a guest on our own Quadra 800 and judge the clock that it sees."""
+    if replay is not None or to_step is not None or shrink:
+        from guestclock.cli.replay import look_again  # noqa: PLC0415 (imports wait)
+
+        look_again(context, replay, to_step, shrink=shrink, as_json=json)
+        return
     from guestclock.cli.kernel_variant import kernel_variant  # noqa: PLC0415 (imports wait)
     from guestclock.experiments import boot  # noqa: PLC0415
     from guestclock.experiments import run as experiment  # noqa: PLC0415

@@ -52,6 +52,19 @@ class Boot:
         words = [word for word in self.command_line.split() if word != PROBE_WORD]
         return replace(self, command_line=" ".join(words))
 
+    def options(self) -> list[str]:
+        """Return the options of ``guestclock run`` that make this boot."""
+        words = [word for word in self.command_line.split() if word not in (PROBE_WORD, *WORDS)]
+        append = " ".join(word for word in words if self.guest == OWN or not word.startswith("phases="))
+        more = ["--append", append] if append else []
+        if self.guest == OWN:
+            initrd = [] if self.initrd is None else ["--initrd", str(self.initrd)]
+            return ["--kernel", str(self.kernel), *initrd, *more]
+        guest = [] if self.guest == CLOCKPROBE else ["--guest", self.guest]
+        variant = [] if self.variant == PLAIN else [f"--{self.variant}"]
+        phases = [word.removeprefix("phases=") for word in words if word.startswith("phases=")]
+        return [*guest, *variant, "--phases", *phases, *more]
+
     def image(self, ram_bytes: int) -> BootImage:
         """Return what to put into a memory of that size."""
         return assemble(

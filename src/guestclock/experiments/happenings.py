@@ -1,11 +1,11 @@
-"""What happened on a traced machine, in order: accesses, ticks, stalls, and what the guest said of its clock."""
+"""What happened on a traced machine, in order: accesses, ticks, stalls, what the guest said of its clock."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from guestclock.chips.registers import IER, IFR, REGISTER_NAMES
 from guestclock.experiments.session import Session
-from guestclock.quadra.board import EVENT_COLUMNS
+from guestclock.quadra.board import EVENT_COLUMNS, EVENT_SOURCES
 from guestclock.quadra.memory_map import (
     IO_BASE,
     IO_END,
@@ -34,9 +34,9 @@ _PROBE_CLOCKS = {
     6: "real, after",
 }
 _EVENT_WORDS = {
-    EventKind.UNDERFLOW: "T1 period ends",
+    EventKind.UNDERFLOW: "{} falls due",
     EventKind.IRQ: "interrupt raised",
-    EventKind.ACKNOWLEDGE: "interrupt acknowledged",
+    EventKind.ACKNOWLEDGE: "{} acknowledged",
 }
 
 
@@ -102,7 +102,7 @@ def happenings(session: Session, trace: AccessTrace) -> list[Happening]:
     if not touched:
         return []
     others = [what for what in _ticks(session) if (what.guest_ns or 0) >= (touched[0].guest_ns or 0)]
-    in_order = sorted([*others, *touched], key=lambda what: what.guest_ns or 0)
+    in_order = sorted([*others, *touched], key=_order)
     stalls = [] if session.host is None else session.host.suffered
     for at_ns, for_ns in stalls:
         if at_ns < touched[0].host_ns:
@@ -113,22 +113,24 @@ def happenings(session: Session, trace: AccessTrace) -> list[Happening]:
     return in_order
 
 
+def _order(what: Happening) -> tuple[int, bool]:
+    """Sort by guest time; an access comes before the acknowledge that it is, and after what led to it."""
+    return what.guest_ns or 0, what.what.endswith("acknowledged")
+
+
 def _ticks(session: Session) -> Iterator[Happening]:
     for row in session.machine.bus.events.rows():
         event = dict(zip(EVENT_COLUMNS, row.tolist(), strict=True))
         kind = EventKind(event["kind"])
-        periods = event["value"] if kind is EventKind.UNDERFLOW else 1
-        yield Happening(
-            event["guest_ns"],
-            event["host_ns"],
-            _EVENT_WORDS[kind],
-            f"{periods} at once"
-            if periods > 1
-            else f"level {event['value']}"
-            if kind is EventKind.IRQ
-            else "",
-            "masked" if event["masked"] and kind is EventKind.IRQ else "",
-        )
+        value = ""
+        if kind is EventKind.UNDERFLOW and event["value"] > 1:
+            value = f"{event['value']} at once"
+        elif kind is EventKind.IRQ:
+            value = f"level {event['value']}"
+        note = "masked" if kind is EventKind.IRQ and event["masked"] else ""
+        source = EVENT_SOURCES[event["source"]].partition(".")[2].upper()
+        what = _EVENT_WORDS[kind].format(source)
+        yield Happening(event["guest_ns"], event["host_ns"], what, value, note)
 
 
 def _touched(found: list[Access]) -> Iterator[Happening]:
@@ -144,10 +146,14 @@ def _touched(found: list[Access]) -> Iterator[Happening]:
             if not access.commits:
                 continue
             said_ns = high << 32 | access.value
-            what, value, note = "the guest says", f"{said_ns:,} ns", _PROBE_CLOCKS.get(tag & 0xFFFF, "")
+            what, value, note = "the guest says", _seconds(said_ns), _PROBE_CLOCKS.get(tag & 0xFFFF, "")
         else:
             what, value, note = _device_words(access)
         yield Happening(access.guest_ns, access.host_ns, what, value, note, access.number)
+
+
+def _seconds(ns: int) -> str:
+    return f"{ns // 1_000_000_000:,}.{ns % 1_000_000_000:09d} s"
 
 
 def _device_words(access: Access) -> tuple[str, str, str]:

@@ -147,7 +147,7 @@ def _stopped_before(saved: SavedRun, access: int) -> Moment:
 
 
 def _moment(session: Session, trace: AccessTrace) -> Moment:
-    bus = session.machine.bus
+    bus: Any = session.machine.bus
     return Moment(
         guest_ns=session.pacer.guest_ns,
         host_ns=session.pacer.host_ns,

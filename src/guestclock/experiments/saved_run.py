@@ -1,5 +1,6 @@
 """A saved run that can be run again: what its tables say of how it was made."""
 
+import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -9,6 +10,18 @@ from guestclock.experiments.collect import HOST
 from guestclock.experiments.plan import RunPlan
 from guestclock.readings import EventKind, Tables, load
 from guestclock.timebase.stalls import Stall, stalls_text
+
+# What `guestclock run` calls the fields of a plan.
+OPTIONS = {
+    "chip": "--chip",
+    "pacing": "--pacing",
+    "host": "--host",
+    "bus": "--bus",
+    "stall": "--stall",
+    "seed": "--seed",
+    "ram_mib": "--ram",
+    "silence_s": "--watchdog",
+}
 
 
 @dataclass(frozen=True)
@@ -56,3 +69,13 @@ def suffered(tables: Tables) -> list[Stall]:
         return []
     events = tables.events_of(EventKind.STALL)
     return list(zip(events["host_ns"].tolist(), events["value"].tolist(), strict=True))
+
+
+def command_of(plan: RunPlan, boot: Boot) -> str:
+    """Return the ``guestclock run`` that makes a run of this plan."""
+    words = ["guestclock", "run"]
+    for field in fields(RunPlan):
+        value = getattr(plan, field.name)
+        if value != field.default:
+            words += [OPTIONS[field.name], str(value)]
+    return shlex.join([*words, *boot.options()])

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from guestclock.chips.mos6522 cimport NEVER
+from guestclock.chips.via_constants cimport NEVER
 from guestclock.quadra.board cimport QuadraBoard
 from guestclock.quadra.bus cimport FastBus, Phi2Bus
 from guestclock.quadra.qemu_bus cimport QemuBus
