@@ -169,6 +169,6 @@ def _chip_state(via: Any, session: Session) -> ChipState:
         t2_latch = now.t2.latch
     else:
         now.advance(session.machine.bus.cursor.cycle)
-        t2_latch = now.t2_latch
+        t2_latch = now.timer2.latch
     registers = {name: deepcopy(now).read_here(number) for number, name in enumerate(REGISTER_NAMES)}
     return ChipState(registers, t2_latch, bool(now.irq))
