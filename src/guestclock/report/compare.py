@@ -66,6 +66,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "clock": (
         Column("went back", "backward_steps", _number, bool),
         Column("worst", "backward_worst_ns", _furthest, bool),
+        Column("longest gap", "gap_worst_ns", _furthest),
         Column("jumped", "forward_jumps", _number, bool),
         Column("lost ticks", "lost_ticks", _number, bool),
         Column("late", "late_acknowledges", _number, bool),

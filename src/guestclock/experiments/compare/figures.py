@@ -17,6 +17,7 @@ Figures = dict[str, float | None]
 CALLS = "calls"
 MONO = "mono"
 RATIO = "call_ratio"
+SETTLED_NS = 2_000_000_000
 
 COUNTS = ("backward_steps", "forward_jumps", "lost_ticks", "late_acknowledges")
 """Figures that are 0 for a sound clock."""
@@ -49,18 +50,20 @@ def figures(measured: Measured, event: Event | None = None) -> Figures:
 def moved(tables: Tables, event: Event) -> Figures:
     """Return how far an event moved the monotonic clock against the host.
 
-    Before is the last look that arrived before the event; after, the one nearest to the host's time of those
-    that arrived in the last second.
+    Before is the last look that arrived before the event; after, of those that arrived in the last two
+    seconds, the one least off: a line may come late, and a clock that keeps jumping by 5482 s shows more than
+    the event.
     """
     rows = tables.readings_of(tables.sources.index(MONO))
     rows = rows[rows["host_ns"] != UNKNOWN]
     offset_ns = rows["said_ns"] - rows["host_ns"]
     before = offset_ns[rows["host_ns"] < AT_NS]
-    late = rows["host_ns"] >= max(event.end_ns, int(rows["host_ns"][-1]) - 1_000_000_000) if len(rows) else []
+    late = rows["host_ns"] >= max(event.end_ns, int(rows["host_ns"][-1]) - SETTLED_NS) if len(rows) else []
     after = offset_ns[late]
     if not len(before) or not len(after):
         return {"event_moved_ns": None}
-    return {"event_moved_ns": int(after.max()) - int(before[-1])}
+    changes = after - before[-1]
+    return {"event_moved_ns": int(changes[np.abs(changes).argmin()])}
 
 
 def _called(tables: Tables) -> tuple[int | None, int]:
@@ -92,6 +95,7 @@ def _clock(tables: Tables, verdict: Verdict) -> Figures:
     return {
         "backward_steps": steps.backward.count if looked else None,
         "backward_worst_ns": steps.backward.worst_ns if looked else None,
+        "gap_worst_ns": max(source.gaps.worst_ns for source in steps.sources) if looked else None,
         "forward_jumps": steps.forward.count if verdict.drift.clocks else None,
         "lost_ticks": ticks.lost if seen or ticks.counter else None,
         "late_acknowledges": ticks.late_acknowledges if seen else None,
