@@ -1,7 +1,9 @@
 """Rows that run: our machine on a simulated host, and a QEMU that is a script."""
 
 import os
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,6 +105,23 @@ def test_a_load_is_gone_whatever_ends_it() -> None:
         assert len(pids) == 2
         raise KeyboardInterrupt
     assert all(map(ended, pids))
+
+
+def test_a_load_does_not_outlive_us_even_if_we_are_killed() -> None:
+    program = (
+        "import time; from guestclock.experiments.compare.load import busy\n"
+        "with busy(1): print('busy', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        (pid,) = map(int, Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split())
+        assert not ended(pid)
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while not ended(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ended(pid)
 
 
 def test_no_load_is_no_process() -> None:

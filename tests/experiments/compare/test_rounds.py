@@ -188,6 +188,13 @@ def test_a_machine_that_cannot_run_ends_the_comparison() -> None:
         compare(two_rows(), 1, measure=dies)
 
 
+def test_an_interrupt_ends_the_comparison() -> None:
+    script = Script(measured(tables(100_000, ended="interrupted")))
+    with pytest.raises(KeyboardInterrupt):
+        compare(two_rows(), 1, measure=script)
+    assert script.asked == ["chip, paced"]
+
+
 @pytest.mark.parametrize("rounds", [0, 1001])
 def test_rounds_have_bounds(rounds: int) -> None:
     with pytest.raises(BadInputError, match=f"--rounds {rounds}"):

@@ -15,6 +15,9 @@ from guestclock.experiments.compare.measured import HOST_CLOCK, Clock, Measured
 from guestclock.experiments.compare.rows import Row, name
 from guestclock.experiments.keep import keep_bytes, keep_tables
 
+INTERRUPTED = "interrupted"
+"""How a run on our machine ends that the user interrupts: it keeps what it has, a comparison does not."""
+
 Progress = Callable[[str, float], None]
 
 
@@ -78,8 +81,11 @@ def compare(
             where = f"round {number} of {rounds}: {name(result.row)}"
             progress(f"{where}{pace.remaining()}", pace.share())
             measured = measure(result.row)
+            ended = str(measured.tables.meta["ended"])
+            if ended == INTERRUPTED:
+                raise KeyboardInterrupt
             pace.done += 1
-            result.ended.append(str(measured.tables.meta["ended"]))
+            result.ended.append(ended)
             result.runs.append(figures(measured, result.row.event))
             if save is not None:
                 _keep(measured, save / f"round-{number}" / _folder_name(result.row))
