@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
 HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(wildcard $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd')))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real soak soak-qemu lint bench tools clean
+.PHONY: help run test test-real soak soak-qemu mutants lint bench tools clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -26,6 +26,9 @@ soak: $(VENV)/built $(VENV)/testable  ## a million random steps: the 6522 agains
 
 soak-qemu: $(VENV)/built $(VENV)/testable  ## a million random steps: QEMU's VIA on Debian's binary and by our model (some minutes)
 	$(BIN)/pytest -q -s tests/qemu/test_via_equal.py --via-steps 1000000
+
+mutants: $(VENV)/built $(VENV)/testable  ## is there a change to the 6522's source that no test sees? (an hour, one core)
+	nice $(BIN)/python tests/chips/mutants.py
 
 lint: $(VENV)/built $(VENV)/testable  ## style and strict types
 	$(BIN)/ruff check

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from guestclock.chips.registers import ACR, ACR_LATCH_A, ACR_LATCH_B, IFR, ORA_NO_HANDSHAKE, PCR
 from guestclock.conformance.programs.builder import Program
-from guestclock.conformance.programs.control import C1_EDGES, A, B, Port
+from guestclock.conformance.programs.lines import C1_EDGES, A, B, Port
 
 LATCHING = {A: ACR_LATCH_A, B: ACR_LATCH_B}
 FIRST, SECOND = 0x5A, 0xC6

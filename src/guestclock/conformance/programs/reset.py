@@ -25,7 +25,7 @@ from guestclock.chips.registers import (
     T2CL,
 )
 from guestclock.conformance.programs.builder import LOAD, T1, T2, Program, t1_count, t2_count, timeout
-from guestclock.conformance.programs.control import HANDSHAKE, A, B
+from guestclock.conformance.programs.lines import HANDSHAKE, A, B
 
 RES = 40
 """The cycle in which RES is pulled."""
