@@ -246,7 +246,7 @@ def test_a_saved_run_is_shown_before_a_step(guestclock: Command, tmp_path: Path)
     assert shown.status == 0
     text = " ".join(shown.out.split())
     assert text.startswith("Step 2 of ")
-    assert "stopped here what comes next:" in text
+    assert "stopped here; next: " in text
     found = json.loads(guestclock("run", "--replay", str(tmp_path), "--json").out)
     assert (found["schema"], found["step"]["number"]) == ("guestclock.replay", 1)
     assert found["past"][-1]["access"] == found["stopped"]["before_access"] - 1

@@ -85,7 +85,7 @@ def test_the_machine_stands_one_access_before_the_step(chip: str, number: int) -
     assert stopped.moment.past[-1].access == stopped.access - 1
     assert stopped.coming[0].access == stopped.access
     assert stopped.coming[0].what.startswith("read VIA1")
-    assert stopped.coming[-1].note == f"{stopped.step.clock}, after"
+    assert stopped.coming[-1].note == f"{stopped.step.clock} after"
     told = [what for what in stopped.coming if what.note.endswith("before")]
     assert told[-1].value == f"{stopped.step.before_ns // 10**9:,}.{stopped.step.before_ns % 10**9:09d} s"
     times = [what.guest_ns for what in stopped.moment.past if what.guest_ns is not None]

@@ -15,7 +15,8 @@ from guest_reports import read_report
 from on_qemu import run_on_qemu
 
 from guestclock.experiments.boot import bundled
-from guestclock.experiments.run import FIXED_START_S, RunPlan, run
+from guestclock.experiments.run import RunPlan, run
+from guestclock.experiments.session import FIXED_START_S
 from guestclock.guests.lines import Echo
 from guestclock.guests.orders import LINUX, parse_phases
 from guestclock.linux.build import build_guest
@@ -197,3 +198,14 @@ def test_memory_stays_near_that_of_the_guest() -> None:
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode in (0, 1)
     assert usage.ru_maxrss * 1024 < RunPlan().ram_mib * MIB + OVERHEAD_MIB * MIB
+
+
+def test_on_qemu_s_via_linux_steps_as_on_qemu_and_not_with_the_series() -> None:
+    boot = bundled(LINUX, parse_phases("hunt:2", LINUX))
+    steps = {}
+    for chip in ("qemu-7.2", "series-2021", "chip"):
+        verdict = judge(run(RunPlan(chip=chip, pacing="host", host="simulated"), boot).tables)
+        steps[chip] = verdict.monotonicity.backward.count
+        assert verdict.ticks.lost == 0, verdict.sentence
+    assert steps["qemu-7.2"] > 5
+    assert steps["series-2021"] == steps["chip"] == 0

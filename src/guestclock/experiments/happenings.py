@@ -28,10 +28,10 @@ _SCC_PLACES = {0: "B control", 2: "A control", 4: "B data", 6: "A data"}
 _PROBE_CLOCKS = {
     1: "mono",
     2: "real",
-    3: "mono, before",
-    4: "mono, after",
-    5: "real, before",
-    6: "real, after",
+    3: "mono before",
+    4: "mono after",
+    5: "real before",
+    6: "real after",
 }
 _EVENT_WORDS = {
     EventKind.UNDERFLOW: "{} falls due",

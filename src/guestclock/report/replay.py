@@ -65,30 +65,25 @@ def _chips(chips: Mapping[str, Document]) -> Table:
 
 
 def _timeline(document: Document) -> Table:
+    """Return what happened, with the guest time from the stop."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("access", justify="right")
-    table.add_column("guest time", justify="right")
-    table.add_column("since", justify="right")
+    table.add_column("access", justify="right", no_wrap=True)
+    table.add_column("guest time", justify="right", no_wrap=True)
     for heading in ("what", "value", ""):
         table.add_column(heading, no_wrap=True)
-    before_ns = None
+    stop_ns = document["stopped"]["guest_ns"]
     for what in document["past"]:
-        table.add_row(*_cells(what, before_ns))
-        before_ns = what["guest_ns"] or before_ns
-    table.add_row("", "", "", Text("stopped here", style="bold"), "", Text("what comes next:", style="bold"))
+        table.add_row(*_cells(what, stop_ns))
+    table.add_row("", "", Text("stopped here; next:", style="bold"))
     for what in document["coming"]:
-        table.add_row(*_cells(what, before_ns))
-        before_ns = what["guest_ns"] or before_ns
+        table.add_row(*_cells(what, stop_ns))
     return table
 
 
-def _cells(what: Document, before_ns: int | None) -> list[str]:
-    guest_ns = what["guest_ns"]
-    since = "" if guest_ns is None or before_ns is None else duration(guest_ns - before_ns)
+def _cells(what: Document, stop_ns: int) -> list[str]:
     return [
         "" if what["access"] is None else count(what["access"]),
-        "" if guest_ns is None else _seconds(guest_ns),
-        since,
+        "" if what["guest_ns"] is None else duration(what["guest_ns"] - stop_ns),
         what["what"],
         what["value"],
         what["note"],
