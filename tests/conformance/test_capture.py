@@ -204,6 +204,7 @@ TOO_NARROW = {
     "t1.acr-never-restarts",
     *(f"t1.{latch}-written-at-n+3.{mode}" for latch in ("t1ll", "t1cl") for mode in ("one-shot", "free-run")),
     "t2.low-byte-write-sets-the-latch",
+    "pb6.with-sr.entered-at-xxff", "pb6.with-sr.left-at-loaded-ff",
     *(f"sr.in-phi2.shifts-cb2.{pattern:02x}" for pattern in (0x00, 0x55, 0xA5, 0xE1)),
 }  # fmt: skip
 """Each of their steps counts, and there is no time for them all."""

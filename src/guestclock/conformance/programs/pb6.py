@@ -12,10 +12,11 @@ from guestclock.chips.registers import (
     IFR_T2,
     ORB,
     PB6,
+    SR_OUT_T2,
     T2CH,
     T2CL,
 )
-from guestclock.conformance.programs.builder import LOAD, T2, Program, t2_count
+from guestclock.conformance.programs.builder import LOAD, T2, Program, t2_count, timeout
 
 LOW, HIGH = 0xFF & ~PB6, 0xFF
 EDGE = 30
@@ -27,6 +28,7 @@ def programs() -> Iterator[Program]:
     yield from _switching()
     yield from _own_outputs()
     yield from _pins()
+    yield from _with_shifting()
 
 
 def _pulses(name: str, claim: str, count: int, grade: str = "", fact: int = 14) -> Program:
@@ -137,4 +139,52 @@ def _pins() -> Iterator[Program]:
     program.drive(EDGE, "pb", LOW)
     program.drive(EDGE + 10, "pb", HIGH)
     program.read(EDGE + 20, T2CL, t2_count(100, EDGE + 20 - LOAD))
+    yield program
+
+
+def _with_shifting() -> Iterator[Program]:
+    """Yield what T2 does where it counts pulses and clocks the shift register: nobody has recorded it."""
+    program = Program(
+        "pb6.with-sr.load-after-xxff", 16, "T2CH written when xxFF shows: no reload is due", "model"
+    )
+    program.write(0, ACR, SR_OUT_T2 | ACR_T2_PULSES)
+    program.load(T2, 0)
+    program.drive(EDGE, "pb", LOW)
+    program.drive(EDGE + 5, "pb", HIGH)
+    program.read(EDGE + 7, T2CL, 0xFF)
+    program.load(T2, 5, EDGE + 10)
+    program.drive(EDGE + 20, "pb", LOW)
+    program.read(EDGE + 25, T2CL, 4)
+    yield program
+    program = Program(
+        "pb6.with-sr.entered-at-xxff", 16, "pulses begin where xxFF shows: the first reloads", "model"
+    )
+    program.load(T2, 3)
+    program.write(LOAD + 1, ACR, SR_OUT_T2)
+    program.write(timeout(3) - 1, ACR, SR_OUT_T2 | ACR_T2_PULSES)
+    program.read(timeout(3) + 2, T2CL, 0xFF)
+    program.drive(EDGE, "pb", LOW)
+    program.read(EDGE + 5, T2CL, 3)
+    yield program
+    program = Program(
+        "pb6.with-sr.left-at-loaded-ff", 16, "a low byte FF that was loaded counts to FE", "model"
+    )
+    program.write(0, ACR, ACR_T2_PULSES)
+    program.load(T2, 0x02FF)
+    program.write(EDGE, ACR, SR_OUT_T2)
+    program.read(EDGE + 1, T2CL, 0xFF)
+    program.read(EDGE + 2, T2CL, 0xFE)
+    yield program
+    program = Program(
+        "pb6.with-sr.reload", 16, "the pulse after xxFF brings the latch as it then is", "model"
+    )
+    program.write(0, ACR, SR_OUT_T2 | ACR_T2_PULSES)
+    program.load(T2, 0x0200)
+    program.write(EDGE - 5, T2CL, 0x5A)
+    for number, count in enumerate((0x01FF, 0x015A, 0x0159)):
+        fall = EDGE + 20 * number
+        program.drive(fall, "pb", LOW)
+        program.read(fall + 5, T2CL, count & 0xFF)
+        program.read(fall + 6, T2CH, count >> 8)
+        program.drive(fall + 10, "pb", HIGH)
     yield program

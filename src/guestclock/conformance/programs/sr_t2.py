@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from guestclock.chips.registers import ACR, IFR, IFR_SR, SR
+from guestclock.chips.registers import ACR, ACR_T2_PULSES, IFR, IFR_SR, PB6, SR
 from guestclock.conformance.programs.builder import LOAD, T2, Program
 from guestclock.conformance.programs.shifting import HALF_BITS, IN_T2, NAMES, OUT_FREE, OUT_T2, ones, rotated
 
@@ -25,6 +25,7 @@ def programs() -> Iterator[Program]:
     yield from _in()
     yield from _flag()
     yield from _pins()
+    yield from _pulses()
     yield from _free()
 
 
@@ -134,6 +135,24 @@ def _pins() -> Iterator[Program]:
     program.write(LOAD + 2, SR, 0xB1)
     for half_bit in range(HALF_BITS):
         program.check(2 * t2_edge(half_bit, 5) + 1, "cb2", 0xB1 >> (7 - half_bit // 2) & 1)
+    yield program
+
+
+def _pulses() -> Iterator[Program]:
+    """T2 counts pulses on PB6 and clocks the shift register: a pulse reloads its low byte after xxFF."""
+    program = Program(
+        "sr.out-t2.by-pulses", 18, "the pulse that reloads T2 moves CB1 in the second cycle after", "model"
+    )
+    program.write(0, ACR, OUT_T2 | ACR_T2_PULSES)
+    program.load(T2, 0)
+    program.write(LOAD + 2, SR, 0x2F)
+    for half_bit in range(6):
+        for fall in (30 + 40 * half_bit, 50 + 40 * half_bit):  # xxFF, then the latch
+            program.drive(fall, "pb", 0xFF & ~PB6)
+            program.drive(fall + 10, "pb", 0xFF)
+        program.check(2 * (fall + 1) + 1, "cb1", 1 - half_bit & 1)
+        program.check(2 * (fall + 2), "cb1", half_bit & 1)
+        program.read(fall + 5, SR, rotated(0x2F, half_bit // 2 + 1))
     yield program
 
 
