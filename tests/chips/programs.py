@@ -43,7 +43,7 @@ from guestclock.chips.registers import (
 ANCHORS = ("now", "t1", "t2", "t2_low")
 FARTHEST_ANCHOR_CYCLES = 300
 
-OUTPUTS = {WATCH_IRQ: "irq", WATCH_PB7: "pb7", WATCH_CA2: "ca2", WATCH_CB1: "cb1", WATCH_CB2: "cb2"}
+OUTPUTS = (WATCH_IRQ, WATCH_PB7, WATCH_CA2, WATCH_CB1, WATCH_CB2)
 
 T1_MODES = (0, ACR_T1_FREE_RUN, ACR_T1_PB7, ACR_T1_FREE_RUN | ACR_T1_PB7)
 SR_MODES = tuple(range(0, ACR_SR_MODE + 1, 4))
@@ -76,20 +76,20 @@ BYTES = Theme(
     SR_MODES[1:3] + SR_MODES[4:7],
 )
 SHIFTS = Theme(
-    ("read", "write", "write", "share", "cb1", "cb2", "wait", "wait"),
-    (SR, SR, SR, T2CL, T2CH, ACR, IFR, IER),
+    ("read", "write", "write", "share", "cb1", "cb2", *["wait"] * 4),
+    (SR, SR, SR, T2CL, T2CH, ACR, ACR, ACR, IFR, IER),
     SR_MODES,
 )
 CLOCKED_FROM_OUTSIDE = Theme(
-    ("read", "write", "cb2", "cb2", *["cb1"] * 12),
-    (SR, SR, ACR, ACR, PCR, IFR, IER),
-    (SR_MODES[0], SR_MODES[3], SR_MODES[7], *SR_MODES),
+    ("read", "write", *["cb2"] * 4, *["cb1"] * 32),
+    (SR, ACR, PCR, IFR, IER),
+    (SR_MODES[0], *[SR_MODES[3], SR_MODES[7]] * 4, *SR_MODES),
 )
 HANDSHAKES = Theme(
     (*ACCESSES, *LINES * 3, "pins_a", "pins_b"),
-    (*PORTS * 3, PCR, IFR, IER, ACR),
-    (0, 1, 2, 3, 3, 3, *SR_MODES),
-    (0x88, 0x99, 0xAA, 0x8A, 0xA8, 0x00, 0x11, 0x22, 0x66, 0x44, 0xEE, 0xCC, 0x55),
+    (*PORTS * 3, *[PCR] * 6, IFR, IER, ACR),
+    (*[0, 1, 2, 3] * 4, *SR_MODES),
+    (0x88, 0x88, 0x99, 0x98, 0xAA, 0xBB, 0x8A, 0xA8, 0x00, 0x22, 0x66, 0x44, 0xEE, 0xCC, 0x55),
 )
 WHOLE = Theme(
     EVERYTHING,
@@ -170,9 +170,9 @@ def visible(chip: Mos6522 | Mos6522Stepwise) -> dict[str, object]:
     return seen
 
 
-def outputs(chip: Mos6522Stepwise) -> dict[int, bool]:
-    """Return the levels of what can be watched."""
-    return {watch: getattr(chip, name) for watch, name in OUTPUTS.items()}
+def outputs(chip: Mos6522Stepwise) -> tuple[bool, ...]:
+    """Return the levels of what can be watched, in the order of OUTPUTS."""
+    return chip.irq, chip.pb7, chip.ca2, chip.cb1, chip.cb2
 
 
 class Pair:
@@ -215,8 +215,8 @@ class Pair:
             oracle.step()
             now = outputs(oracle)
             if now != before:
-                for watch in OUTPUTS:
-                    if now[watch] != before[watch]:
+                for watch, level, level_before in zip(OUTPUTS, now, before, strict=True):
+                    if level != level_before:
                         first_change.setdefault(watch, 2 * oracle.now + 1)
         for watch, half in promised.items():
             if watch in first_change:

@@ -97,28 +97,28 @@ class Mos6522Stepwise:
 
     def _step_lines(self, new_pcr: int) -> None:
         """Let the ports' lines, latches and the shift register go to the next cycle."""
-        flags_a, flags_b = self._edges_a(), self._edges_b()
-        shifted = self._completes_byte()
+        raised = self._raised_by_lines()
         if not self._latched(ACR_LATCH_A, IFR_CA1):
             self.port_a.latch = self.port_a_levels()
         if not self._latched(ACR_LATCH_B, IFR_CB1):
             self.port_b.latch = self.port_b_levels()
         self.shifter.step(self._sr_mode(), self.t2_reloaded, self._cb1_moves(), int(self.cb2))
-        self.port_a.step(self._control_a(), new_pcr & 0x0F, bool(flags_a & C1_EDGE))
-        self.port_b.step(self._control_b(), new_pcr >> PORT_B_CONTROL, bool(flags_b & C1_EDGE))
-        self.ifr |= flags_a | flags_b << PORT_B_EDGES | (IFR_SR if shifted else 0)
+        self.port_a.step(self._control_a(), new_pcr & 0x0F, bool(raised & IFR_CA1))
+        self.port_b.step(self._control_b(), new_pcr >> PORT_B_CONTROL, bool(raised & IFR_CB1))
+        self.ifr |= raised
 
-    def _edges_a(self) -> int:
-        return self.port_a.edges(self._control_a())
+    def _raised_by_lines(self) -> int:
+        """Return the flags that the lines and the shift register set with the next cycle.
 
-    def _edges_b(self) -> int:
-        """Return the edges of port B's lines; where the shift register drives one, it makes none."""
+        A line that the shift register drives makes no edges.
+        """
         mode = self._sr_mode()
         driven = (C1_EDGE if mode not in BY_CB1 else 0) | (C2_EDGE if mode >= OUT_FREE else 0)
-        return self.port_b.edges(self._control_b()) & ~driven
-
-    def _completes_byte(self) -> bool:
-        return self.shifter.completes(self._sr_mode(), self.t2_reloaded, self._cb1_moves())
+        flags_b = self.port_b.edges(self._control_b()) & ~driven
+        flags = self.port_a.edges(self._control_a()) | flags_b << PORT_B_EDGES
+        if self.shifter.completes(mode, self.t2_reloaded, self._cb1_moves()):
+            flags |= IFR_SR
+        return flags
 
     def _cb1_moves(self) -> int:
         """Return 1 if CB1 rises in this cycle as driven from outside, -1 if it falls, 0 if it stays."""
@@ -320,9 +320,9 @@ class Mos6522Stepwise:
 
     def irq_asserted(self) -> bool:
         """Tell whether the IRQ pin is low at the end of the current cycle (fact 4)."""
-        flags = self.ifr | self._edges_a() | self._edges_b() << PORT_B_EDGES
-        if self._completes_byte():
-            flags |= IFR_SR
+        flags = self.ifr
+        if not self._lines_rest():
+            flags |= self._raised_by_lines()
         if self.t1 == 0 and self.t1_armed:
             flags |= IFR_T1
         if self.t2 == 0 and self.t2_armed and self._t2_counts():
