@@ -138,4 +138,13 @@ FACTS = {
         "IRA shows the pins. IRB shows ORB where the pin is an output, the pin where it is an input",
         "D",
     ),
+    27: Fact(
+        "SR written or read in mode 0 starts nothing: in the mode entered next the register rests until "
+        "SR is accessed again",
+        "V",
+    ),
+    28: Fact(
+        "the clock and the data that the shift register itself puts on CB1 and CB2 set neither flag",
+        "D",
+    ),
 }
