@@ -23,7 +23,7 @@ def programs(draw: st.DrawFn, min_size: int = 0, max_size: int = 60) -> list[Act
     return program
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(programs(), st.integers(0, 0x3F), st.sampled_from(["nmos", "cmos"]))
 @example([], 0, "nmos")
 def test_programs(program: list[Action], timeout_beats: int, variant: str) -> None:

@@ -266,6 +266,23 @@ def test_model_pulses_on_pb6_clock_t2_which_clocks_the_bits(kind: type[Chip]) ->
 
 
 @both
+def test_model_t2ch_written_instead_of_a_reload_does_not_tick(kind: type[Chip]) -> None:
+    chip = in_mode(kind, SR_OUT_T2, t2_low=3)
+    chip.write(SR, 0x80, 4)
+    chip.write(T2CH, 0, 7)  # T2 shows FF; 3, from the write, in 8; a reload would tick in 9
+    assert [peek(chip, SR, cycle) for cycle in (9, 13, 14)] == [0x80, 0x80, 0x01]
+
+
+@both
+def test_a_pulse_that_waits_to_reload_t2_is_foreseen_to_tick(kind: type[Chip]) -> None:
+    chip = in_mode(kind, ACR_T2_PULSES | SR_OUT_T2, t2_low=0)
+    chip.write(SR, 0x80, 4)
+    for level, cycle in ((0xBF, 10), (0xFF, 12), (0xBF, 20)):
+        chip.set_pins_b(level, cycle)
+    assert chip.next_event(WATCH_CB1) == 2 * 22 + 1
+
+
+@both
 def test_modes_1_to_3_take_cb2_from_outside_whatever_pcr_says(kind: type[Chip]) -> None:
     chip = in_mode(kind, SR_IN_PHI2)
     chip.write(PCR, 0xC0, 3)
