@@ -84,7 +84,7 @@ def compare(
     bus: Annotated[str | None, typer.Option(help="Our machine's bus: phi2 or fast.")] = None,
     calls: Annotated[int, typer.Option(help="How many gettimeofday calls to time.")] = 500_000,
     seconds: Annotated[
-        int | None, typer.Option(help="How long to hunt for faults, in guest seconds.  [default: 2]")
+        int | None, typer.Option(help="Guest seconds to hunt for faults.  [default: 2; as --event needs]")
     ] = None,
     rounds: Annotated[int, typer.Option(help="How often each row runs.")] = 3,
     ram: Annotated[int, typer.Option(help="The guest's memory in MiB.")] = 64,

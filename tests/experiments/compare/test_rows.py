@@ -143,7 +143,10 @@ def test_the_patches_are_a_word_for_many_chips() -> None:
 
 
 def test_an_event_takes_the_whole_run() -> None:
-    assert parsed(event="stop=2s").phases == (Phase("hunt", 6),)
+    assert parsed(event="stop=2s").phases == (Phase("hunt", 8),)
+    assert parsed(event="stop=1500ms", seconds=20).phases == (Phase("hunt", 20),)
+    with pytest.raises(BadInputError, match="--seconds 7: stop 2 s needs 8, to come and to settle"):
+        parsed(event="stop=2s", seconds=7)
     assert parsed().phases == (Phase("calls", 10), Phase("hunt", 2))
     assert parsed(seconds=0).phases == (Phase("calls", 10),)
     assert parsed(stalls=["none", "every=5ms,for=1ms"]).stalls == (None, "every=5ms,for=1ms")

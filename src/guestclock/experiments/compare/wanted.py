@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from guestclock.errors import BadInputError
-from guestclock.experiments.compare.events import parse_event
+from guestclock.experiments.compare.events import Event, parse_event
 from guestclock.experiments.compare.load import check_load
 from guestclock.experiments.compare.rows import Wanted
 from guestclock.experiments.run import RunPlan
@@ -20,8 +20,9 @@ CHIP_GROUPS = {
 }
 """Words for several chips: QEMU as the nine patches of 2021 found it, with each, with all, and the 6522."""
 SECONDS = 2
-EVENT_SECONDS = 6
-"""Three before the event (:data:`~guestclock.experiments.compare.events.AT_NS`), and three to settle."""
+NS_PER_S = 1_000_000_000
+SETTLING_S = 3
+"""So long a run goes on after an event, at least: a clock that catches up has to get there."""
 ICOUNT_SHIFT_MAX = 10
 
 
@@ -57,9 +58,10 @@ def parse(
     for load in loads or ():
         check_load(load)
     happens = None if event is None else parse_event(event)
-    default_s = SECONDS if happens is None else EVENT_SECONDS
     return Wanted(
-        phases=_phases(default_s if seconds is None else seconds, 0 if happens else calls),
+        phases=_phases(SECONDS if seconds is None else seconds, calls)
+        if happens is None
+        else (Phase("hunt", _seconds(happens, seconds)),),
         guest=guest,
         variants=tuple(variants or (PLAIN,)),
         chips=tuple(chip for word in chips or () for chip in CHIP_GROUPS.get(word, (word,))),
@@ -79,6 +81,14 @@ def _phases(seconds: int, calls: int) -> tuple[Phase, ...]:
     """Return the timed calls, then a hunt for faults: nothing shows so many of them in so little time."""
     default_phases(seconds, calls)  # checks both
     return tuple(phase for phase in (Phase("calls", calls), Phase("hunt", seconds)) if phase.amount)
+
+
+def _seconds(event: Event, seconds: int | None) -> int:
+    """Return how long to hunt, so that the event is over well before the end."""
+    needed = -(-event.end_ns // NS_PER_S) + SETTLING_S
+    if seconds is not None and seconds < needed:
+        raise BadInputError(f"--seconds {seconds}: {event} needs {needed}, to come and to settle")
+    return needed if seconds is None else seconds
 
 
 def _binary(path: str) -> Binary:
