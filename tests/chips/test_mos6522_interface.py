@@ -8,7 +8,7 @@ from programs import Pair, random_program, visible
 
 from guestclock.chips.mos6522 import CycleError, Mos6522
 from guestclock.chips.mos6522_stepwise import Mos6522Stepwise
-from guestclock.chips.registers import IER, T1CH, T1CL
+from guestclock.chips.registers import ACR, DDRA, IER, T1CH, T1CL
 
 Chip = Mos6522 | Mos6522Stepwise
 both = pytest.mark.parametrize("kind", [Mos6522, Mos6522Stepwise])
@@ -109,3 +109,13 @@ def test_a_restored_chip_goes_on_alike(seed: int) -> None:
             assert rebuilt.snapshot() == state
             rebuilt.advance(rebuilt.now + 20)
         assert visible(copies[0]) == visible(copies[1])
+
+
+@both
+def test_eight_bits_of_a_value_are_written(kind: type[Chip]) -> None:
+    chip = kind()
+    for cycle, register in enumerate((T1CL, T1CH, ACR, DDRA)):
+        chip.write(register, 0x1FF, cycle)
+    assert chip.read(DDRA, 30) == 0xFF
+    assert chip.read(ACR, 31) == 0xFF
+    assert chip.read(T1CH, 32) == 0xFF

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from guestclock.chips.registers import IER, IER_SET, IFR, IFR_ANY, PCR
-from guestclock.conformance.programs.builder import Program
+from guestclock.chips.registers import ACR, ACR_T1_FREE_RUN, IER, IER_SET, IFR, IFR_ANY, PCR
+from guestclock.conformance.programs.builder import T1, Program
 from guestclock.conformance.programs.lines import (
     ACCESS,
     C1_EDGES,
@@ -107,6 +107,17 @@ def _c2_edges(port: Port) -> Iterator[Program]:
     program.drive(EDGE, port.c2, 0)
     program.read(EDGE, IFR, 0)
     program.read(EDGE + 1, IFR, port.c2_flag)
+    yield program
+    program = line_program(
+        port, "1-edge-acts-once", 0, "a flag once cleared does not come again without an edge"
+    )
+    program.write(1, ACR, ACR_T1_FREE_RUN)
+    program.write(2, IER, IER_SET | port.c1_flag)
+    program.load(T1, 5)
+    program.drive(EDGE, port.c1, 0)
+    program.write(EDGE + 3, IFR, port.c1_flag)
+    for cycle in range(EDGE + 5, EDGE + 20):
+        program.check(2 * cycle + 1, "irq", 1)
     yield program
     for name, level, flags in (("alone", 1, port.c1_flag), ("together", 0, port.c1_flag | port.c2_flag)):
         program = line_program(

@@ -186,5 +186,6 @@ def _with_shifting() -> Iterator[Program]:
         program.drive(fall, "pb", LOW)
         program.read(fall + 5, T2CL, count & 0xFF)
         program.read(fall + 6, T2CH, count >> 8)
+        program.read(fall + 7, IFR, 0)
         program.drive(fall + 10, "pb", HIGH)
     yield program
