@@ -35,7 +35,7 @@ from conftest import PlainFinder  # noqa: E402
 sys.meta_path.insert(0, PlainFinder())  # before the chip is imported
 
 from programs import OUTPUTS, Action, Pair, random_program, visible  # noqa: E402
-from vector_actions import actions  # noqa: E402
+from vector_actions import actions, every_beats  # noqa: E402
 
 from guestclock.chips.mos6522 import TIMEOUT_BEATS, Mos6522  # noqa: E402
 from guestclock.conformance import generated, library, runner, targets  # noqa: E402
@@ -252,11 +252,11 @@ def record_programs() -> None:
     """Run the vectors and the random programs on the true chips."""
     for vector in library.packaged():
         steps = actions(vector)
-        if steps[-1][0] < LONGEST_CYCLES:
-            recorder = Recorder(TIMEOUT_BEATS)
+        for beats in every_beats(vector) if steps[-1][0] < LONGEST_CYCLES else ():
+            recorder = Recorder(beats)
             for cycle, action in steps:
                 recorder.do_at(action, cycle)
-            RECORDED.append((TIMEOUT_BEATS, recorder.moments))
+            RECORDED.append((beats, recorder.moments))
     untouched = Recorder(TIMEOUT_BEATS)
     for cycle in UNTOUCHED_CYCLES:
         untouched.do_at(Action("", 0, "wait", 0, 0), cycle)

@@ -38,6 +38,10 @@ def test_the_past_is_over(kind: type[Chip]) -> None:
         lambda: chip.write(T1CL, 0, 99),
         lambda: chip.set_pins_a(0, 99),
         lambda: chip.set_pins_b(0, 99),
+        lambda: chip.set_ca1(0, 99),
+        lambda: chip.set_ca2(0, 99),
+        lambda: chip.set_cb1(0, 99),
+        lambda: chip.set_cb2(0, 99),
         lambda: chip.reset(99),
     ):
         with pytest.raises(CycleError, match="cycle 99 is over: the chip is at cycle 100"):

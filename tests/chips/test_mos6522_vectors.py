@@ -2,7 +2,7 @@
 
 import pytest
 from programs import Pair
-from vector_actions import actions
+from vector_actions import actions, every_beats
 
 from guestclock.conformance import library
 from guestclock.conformance.vector import FEATURES, Vector
@@ -20,6 +20,7 @@ def test_both_forms_agree_after_every_step(feature: str) -> None:
     vectors = of(feature)
     assert vectors
     for vector in vectors:
-        pair = Pair()
-        for cycle, action in actions(vector):
-            pair.do_at(action, cycle)
+        for beats in every_beats(vector):
+            pair = Pair(timeout_beats=beats)
+            for cycle, action in actions(vector):
+                pair.do_at(action, cycle)

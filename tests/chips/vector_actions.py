@@ -2,12 +2,19 @@
 
 from programs import Action
 
+from guestclock.chips.mos6522 import TIMEOUT_BEATS
 from guestclock.conformance.vector import Check, Drive, Read, Reset, Vector, Write, cycle_of
 
 AFTER_CYCLES = 300
 """So long the chips go on after the last step."""
 
 PIN_KINDS = {"pa": "pins_a", "pb": "pins_b"}
+
+
+def every_beats(vector: Vector) -> tuple[int, ...]:
+    """Return the values of ``timeout_beats`` that a vector says something about: each access, all, none."""
+    others = (0x00, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x3F) if vector.fact in {7, 8} else ()
+    return (TIMEOUT_BEATS, *others)
 
 
 def actions(vector: Vector) -> list[tuple[int, Action]]:

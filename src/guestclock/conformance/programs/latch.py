@@ -25,6 +25,8 @@ def programs() -> Iterator[Program]:
         yield _opened_by_ifr(port)
         yield _second_edge(port)
         yield _moment(port)
+        yield _enabled_late(port)
+        yield _acr_again(port)
     yield _register_f()
     yield _outputs_b()
 
@@ -102,6 +104,22 @@ def _moment(port: Port) -> Program:
     program.drive(EDGE, port.pins, 0x22)
     program.drive(EDGE + 1, port.pins, 0x33)
     program.read(EDGE + 5, port.data, 0x22)
+    return program
+
+
+def _enabled_late(port: Port) -> Program:
+    program = _latched(port, "enabled-late", "enabled late, it holds what the pins then show", "model")
+    program.write(2, ACR, 0)
+    program.write(LATER + 5, ACR, LATCHING[port])
+    program.drive(LATER + 10, port.pins, 0x33)
+    program.read(LATER + 12, port.data, SECOND)
+    return program
+
+
+def _acr_again(port: Port) -> Program:
+    program = _latched(port, "acr-again", "ACR written again leaves it closed", "model")
+    program.write(LATER + 5, ACR, LATCHING[port])
+    program.read(LATER + 7, port.data, FIRST)
     return program
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from guestclock.chips.registers import (
     ACR,
     ACR_T1_FREE_RUN,
+    ACR_T2_PULSES,
     DDRA,
     DDRB,
     IER,
@@ -14,6 +15,7 @@ from guestclock.chips.registers import (
     IFR_T2,
     ORA,
     ORB,
+    PB6,
     PCR,
     SR,
     SR_OUT_PHI2,
@@ -40,6 +42,7 @@ def programs() -> Iterator[Program]:
     yield _releases_irq()
     yield from _releases_lines()
     yield _stops_shifting()
+    yield _frees_pb6()
 
 
 def _clears() -> Program:
@@ -114,6 +117,20 @@ def _stops_shifting() -> Program:
     program.write(RES + 20, ACR, SR_OUT_PHI2)
     program.read(RES + 25, IFR, 0)
     program.read(RES + 30, SR, 0xD2)
+    return program
+
+
+def _frees_pb6() -> Program:
+    program = Program(
+        "reset.frees-pb6", 20, "PB6 that was driven low is an input: its next fall counts", "model"
+    )
+    program.write(0, ORB, 0)
+    program.write(1, DDRB, PB6)
+    program.reset(RES)
+    program.write(RES + 2, ACR, ACR_T2_PULSES)
+    program.load(T2, 9, RES + 10)
+    program.drive(RES + 20, "pb", 0xFF & ~PB6)
+    program.read(RES + 25, T2CL, 8)
     return program
 
 

@@ -106,6 +106,14 @@ def _pin() -> Iterator[Program]:
         program.write(half // 2 + 1, IFR, IFR_T1)
         program.check(half + 4, "irq", 1)
     yield program
+    program = _in_mode("pin-acknowledged-by-read", "free-run", 4, "a read of T1CL releases it for a period")
+    program.write(1, IER, IER_SET | IFR_T1)
+    program.load(T1, N)
+    for half in range(falls(N), falls(N) + 5 * 2 * (N + 2), 2 * (N + 2)):
+        program.check(half - 1, "irq", 1)
+        program.check(half, "irq", 0)
+        program.touch(half // 2 + 3, T1CL)
+    yield program
     program = _in_mode(
         "pin-not-enabled", "free-run", 4, "a flag that IER does not enable leaves the pin alone"
     )
