@@ -184,8 +184,8 @@ def _with_shifting() -> Iterator[Program]:
     for number, count in enumerate((0x01FF, 0x015A, 0x0159)):
         fall = EDGE + 20 * number
         program.drive(fall, "pb", LOW)
+        program.read(fall + 4, IFR, 0)
         program.read(fall + 5, T2CL, count & 0xFF)
         program.read(fall + 6, T2CH, count >> 8)
-        program.read(fall + 7, IFR, 0)
         program.drive(fall + 10, "pb", HIGH)
     yield program
