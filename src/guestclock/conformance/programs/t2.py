@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from guestclock.chips.registers import ACR, IER, IER_SET, IFR, IFR_T2, T2CH, T2CL
-from guestclock.conformance.programs.builder import LOAD, T2, Program, falls, t2_count, timeout
+from guestclock.conformance.programs.builder import LOAD, T1, T2, Program, falls, t2_count, timeout
 
 N = 5
 """What most programs load."""
@@ -21,6 +21,7 @@ def programs() -> Iterator[Program]:
     yield from _timeout_beats()
     yield from _no_reload()
     yield from _under_the_shift_register()
+    yield _pin_beside_t1()
 
 
 def _counts() -> Iterator[Program]:
@@ -176,3 +177,13 @@ def _under_the_shift_register() -> Iterator[Program]:
     for k in (low + 1, low + 2, low + 3):
         program.read(LOAD + k, T2CL, t2_count(high << 8 | low, k))
     yield program
+
+
+def _pin_beside_t1() -> Program:
+    program = Program("t2.pin-beside-t1", 4, "the pin falls for T2 in the cycle in which T1 shows FFFF")
+    program.write(1, IER, IER_SET | IFR_T2)
+    program.load(T2, 10, 6)
+    program.load(T1, 5)
+    program.check(falls(10, 6) - 1, "irq", 1)
+    program.check(falls(10, 6), "irq", 0)
+    return program
