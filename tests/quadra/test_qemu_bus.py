@@ -16,6 +16,7 @@ from scripted_quadra import (
     Step,
     play,
     read,
+    read_long,
     rtc_byte,
     spin,
     start_t1,
@@ -175,6 +176,34 @@ def test_a_storm_of_alarms_ends(chip: str) -> None:
     ]
     for pacer in pacers():
         assert play_qemu(pacer, script, chip).guest_ns > 0
+
+
+def calibrate() -> list[Step]:
+    """The writes by which 8.2 knows MacOS's calibration, and what is in memory before and after."""
+    writes = ((reg.PCR, 0x22), (reg.T2CL, 0x0C), (reg.T2CH, 0x03), (reg.IER, 0x20))
+    return [
+        write(0xCFF, 0x5A),
+        write(0xD04, 0xA5),
+        *[write(via(VIA1, register), value) for register, value in writes[:-1]],
+        read_long(0xD00),
+        *[write(via(VIA1, register), value) for register, value in writes[-1:]],
+        *[read(0xCFF), read_long(0xD00), read(0xD04)],
+    ]
+
+
+@pytest.mark.parametrize("chip", QEMU_SETS)
+def test_a_calibration_is_answered_in_memory_by_8_2_alone(chip: str) -> None:
+    results = 0x7E00_16D7 if chip == "qemu-8.2" else 0
+    assert play_qemu(VirtualPacer(), calibrate(), chip).read == [0, 0x5A, results, 0xA5]
+
+
+def test_counts_are_wrong_by_the_guests_own_time_while_aux_measures() -> None:
+    """Reads of T2CH fall at even and odd ns of guest time, and nothing else decides."""
+    script = [*calibrate(), write(via(VIA1, reg.T2CL), 0xF0), write(via(VIA1, reg.T2CH), 0x3C)]
+    reads = [step for gap in range(1, 40) for step in (spin(gap), read(via(VIA1, reg.T2CH)))]
+    wrong = play_qemu(VirtualPacer(1), [*script, *reads], "qemu-8.2").read[4:]
+    right = play_qemu(VirtualPacer(1), [*script, *reads], "qemu-7.2").read[4:]
+    assert {after - before for after, before in zip(wrong, right, strict=True)} == {0, 5}
 
 
 def test_words_that_do_not_go_together_are_refused() -> None:

@@ -26,6 +26,8 @@ class Deviation(Flag):
     FLAG_RETURNS = auto()
     LOAD_FLOORED = auto()
     PORTS_KEEP_FLAGS = auto()
+    CALIBRATION_ANSWERED = auto()
+    PORT_A_NAMES_MACHINE = auto()
 
 
 D = Deviation
@@ -49,6 +51,8 @@ MEANINGS: dict[Deviation, tuple[str, str]] = {
     D.FLAG_RETURNS: ("S3", "a one-shot's flag is set again after each acknowledge"),
     D.LOAD_FLOORED: ("S5", "each reload may move the timer back by up to 1 ns"),
     D.PORTS_KEEP_FLAGS: ("6.1", "an access to ORA or ORB leaves the CA and CB flags"),
+    D.CALIBRATION_ANSWERED: ("8.2", "VIA1: the calibrations of MacOS and A/UX are recognised and falsified"),
+    D.PORT_A_NAMES_MACHINE: ("8.2", "VIA1: four bits of port A read as those of a Quadra 800"),
 }
 
 # No model has these three apart: they are what it means to count ns from a write instead of cycles.
@@ -68,6 +72,7 @@ QEMU_7_2 = (
     | D.LINE_MISSES_CLEAR
 )
 QEMU_6_1 = QEMU_7_2 | D.PORTS_KEEP_FLAGS
+QEMU_8_2 = QEMU_7_2 | D.CALIBRATION_ANSWERED | D.PORT_A_NAMES_MACHINE
 
 # The timers of the series' patch 8: counter and flag come from one state, moved on at each reload.
 _ONE_STATE = D.SHORT_RELOAD | D.FLAG_AT_ZERO | D.LATCH_MOVES_COUNT | D.LINE_MISSES_READ
@@ -82,7 +87,7 @@ SETS: dict[str, Deviation] = {
     "chip": Deviation(0),
     "qemu-6.1": QEMU_6_1,
     "qemu-7.2": QEMU_7_2,
-    "qemu-8.2": QEMU_7_2,
+    "qemu-8.2": QEMU_8_2,
     "patch-1": QEMU_6_1,
     "patch-2": QEMU_6_1,
     "patch-3": QEMU_6_1 & ~D.LATCH_WRITE_UPDATES,

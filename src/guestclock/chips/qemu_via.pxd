@@ -38,6 +38,7 @@ from guestclock.chips.via_constants cimport (
     T2CH,
     T2CL,
 )
+from guestclock.chips.qemu_calibration cimport Calibration
 from guestclock.chips.qemu_timer cimport COUNTING, FLAG_CLEARED, FLAG_SET, Arithmetic, Timer
 
 cdef enum:
@@ -54,6 +55,9 @@ cdef class QemuVia:
     cdef Arithmetic _arithmetic
     cdef bint _ahead, _modes_without_alarm, _line_misses_read, _t2_fires_again, _latch_write_updates
     cdef bint _flag_after_reset, _line_misses_clear, _ifr_read_stale, _flag_returns, _ports_keep_flags
+    cdef bint _answers_calibration
+    cdef int _machine_bits, _machine
+    cdef readonly Calibration calibration
     cdef public int64_t now_ns
     cdef public int control_lines
     cdef public int ora, orb, ddra, ddrb, sr, acr, pcr, ifr, ier

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import cython
 
+from guestclock.chips.qemu_calibration import Calibration
 from guestclock.chips.qemu_deviations import ALWAYS, QEMU_7_2, Deviation
 from guestclock.chips.qemu_timer import Arithmetic, Timer
 
@@ -40,6 +41,10 @@ class Wiring:
     ``adb_ns``
         the ADB has polled its devices: its answer, nothing, is in SR then.  Until port B tells it to go on
         it waits.
+    ``machine_bits``, ``machine``
+        which bits of port A tell what machine this is, and what they say, to a version that shows it.
+    ``calibrates``
+        programs calibrate their loops by this VIA's T2, to a version that looks for it.
     """
 
     sixty_hz_ns: int = NEVER
@@ -48,11 +53,16 @@ class Wiring:
     ora: int = 0
     orb: int = 0
     ddrb: int = 0xFF
+    machine_bits: int = 0
+    machine: int = 0
+    calibrates: bool = False
 
 
 ALONE = Wiring()
 # Port B bits 4 and 5 (ADB idle), 3 (no ADB interrupt), 2 (clock chip not selected).
-VIA1 = Wiring(SIXTY_HZ_PERIOD_NS, SECOND_NS, ADB_POLL_NS, orb=0x3C)
+VIA1 = Wiring(
+    SIXTY_HZ_PERIOD_NS, SECOND_NS, ADB_POLL_NS, orb=0x3C, machine_bits=0x56, machine=0x12, calibrates=True
+)
 # Ports are inputs, for a low bit 2 of port B switches the machine off.
 VIA2 = Wiring(ora=0x7F, ddrb=0)
 """VIA1 and VIA2 as QEMU's Quadra 800 wires them."""
@@ -68,6 +78,7 @@ class QemuVia:
     >>> [via.read(T1CL, cycle * 1277) for cycle in range(9)]  # B1: 4 where a 6522 has 5
     [5, 4, 3, 2, 1, 0, 255, 4, 3]
 
+    ``calibration`` is a calibration that 8.2 answers; a machine gives it the guest's memory.
     ``t1_acknowledges`` counts how often the guest has cleared T1's flag.
 
     Raises :class:`ValueError` for a set that lacks one of those that no model can be without.
@@ -93,6 +104,10 @@ class QemuVia:
         self._ifr_read_stale = Deviation.IFR_READ_STALE in deviations
         self._flag_returns = Deviation.FLAG_RETURNS in deviations
         self._ports_keep_flags = Deviation.PORTS_KEEP_FLAGS in deviations
+        self._machine_bits = wiring.machine_bits if Deviation.PORT_A_NAMES_MACHINE in deviations else 0
+        self._machine = wiring.machine & self._machine_bits
+        self._answers_calibration = Deviation.CALIBRATION_ANSWERED in deviations and wiring.calibrates
+        self.calibration = Calibration()
         self.now_ns = 0
         self.control_lines = 0
         self.t1_acknowledges = 0
@@ -111,6 +126,7 @@ class QemuVia:
         self.ddrb = self.wiring.ddrb
         self.sr = self.acr = self.pcr = self.ifr = self.ier = 0
         self.irq = False
+        self.calibration.reset()
         self._stop(self.t1)
         self._stop(self.t2)
         self.t1.load(0xFFFF, self.now_ns)
@@ -297,13 +313,15 @@ class QemuVia:
             self._update_line()
             return value
         if register == T2CH:
-            return self._counter(self.t2) >> 8
+            return self.calibration.t2_high(self._counter(self.t2) >> 8, self.now_ns)
         return self.t1.latch & 0xFF if register == T1LL else self.t1.latch >> 8
 
     def _read_rest(self, register: int) -> int:
         if register in {ORB, ORA, ORA_NO_HANDSHAKE}:
             self._acknowledge_port(register)
-            return self.orb if register == ORB else self.ora
+            if register == ORB:
+                return self.orb
+            return self.ora & ~self._machine_bits | self._machine
         if register == DDRB:
             return self.ddrb
         if register == DDRA:
@@ -313,6 +331,8 @@ class QemuVia:
     def write_here(self, register: int, value: int) -> None:
         """Write at the present instant."""
         value &= 0xFF
+        if self._answers_calibration:
+            self.calibration.written(register, value)
         if T1CL <= register <= T1LH:
             self._write_t1(register, value)
         elif register == T2CL:

@@ -12,6 +12,7 @@ time of the next change of an interrupt line; code runs in budgets that end ther
 looking at the host tells how late it is.
 """
 
+import mmap
 from collections.abc import Callable
 
 import cython
@@ -125,6 +126,9 @@ class QuadraBoard(Board):
         self._grant()
 
     # What a subclass adds.
+
+    def attach_memory(self, memory: mmap.mmap) -> None:
+        """Take the guest's memory, from address 0: for a board that reaches into it."""
 
     def _via1_read(self, register: int) -> int:
         """Return what a read of VIA1's register gives, now."""

@@ -88,6 +88,7 @@ class Quadra:
         self.powered_off = False
         self.in_stop = False
         self.bus.on_power_off = self._power_off
+        self.bus.attach_memory(self.memory)
         self.cpu.map_memory(0, self.memory)
         self.cpu.map_board(ram_bytes, IO_BASE - ram_bytes)
         self.cpu.map_board(IO_BASE, IO_END - IO_BASE)

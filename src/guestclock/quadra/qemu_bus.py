@@ -7,6 +7,7 @@ comes after the access, which may have set the flag first (``docs/qemu-via.md``)
 blocks of code, as late as the pacing is, and what an access leaves due is attended to before the next block.
 """
 
+import mmap
 from collections.abc import Callable
 
 import cython
@@ -40,6 +41,10 @@ class QemuBus(QuadraBoard):
         self._periods = 0
         self._next_period_ns = self.via1.t1_next_period_ns()
         self.deadline_ns = min(self.via1.next_event(), self.via2.next_event())
+
+    def attach_memory(self, memory: mmap.mmap) -> None:
+        """Let VIA1 reach the guest's memory, as 8.2 does when a calibration ends."""
+        self.via1.calibration.memory = memory
 
     # Accesses.
 
