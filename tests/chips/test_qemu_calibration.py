@@ -1,5 +1,8 @@
 """QEMU 8.2's answers to calibrations: the sequences, what is nearly one, and who does not answer."""
 
+import mmap
+from copy import deepcopy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,6 +155,19 @@ def test_what_is_nearly_aux_reads_right(writes: Writes) -> None:
 @given(st.lists(st.sampled_from([(T2CL, 0xF1), (T1CL, 0), (IER, 0xA0), (ORB, 0), (PCR, 0x22)]), max_size=4))
 def test_other_writes_between_the_bytes_of_aux_do_not_matter(between: list[tuple[int, int]]) -> None:
     assert errors((*MACOS, AUX[0], *between, AUX[1])) == [0, 5, 0, 5]
+
+
+def test_a_copy_goes_on_without_the_machine() -> None:
+    via = QemuVia(QEMU_8_2, VIA1)
+    with mmap.mmap(-1, 0x1000) as memory:
+        via.calibration.memory = memory
+        write_all(via, MACOS[:-1])
+        write_all(deepcopy(via), MACOS[-1:])
+        assert memory[0xD00:0xD04] == bytes(4)
+        write_all(via, MACOS[-1:])
+        assert memory[0xD00:0xD04] == RESULTS
+    write_all(via, AUX)
+    assert [deepcopy(via).read(T2CH, ns) for ns in (1000, 1001)] == [0x3C, 0x41]
 
 
 # The states, stated a second time: by state, the writes that lead on; "any" is any other write.

@@ -8,6 +8,7 @@ RAM, and makes every other read of T2CH wrong.  ``docs/qemu-via.md`` has the tab
 """
 
 import mmap
+from collections.abc import Callable
 
 import cython
 
@@ -57,6 +58,10 @@ class Calibration:
         self.state = IDLE
         self.memory: mmap.mmap | bytearray | None = None
 
+    def __reduce__(self) -> tuple[Callable[[int], "Calibration"], tuple[int]]:
+        """Copy the state alone: memory is the machine's, and a copy is of no machine."""
+        return _in_state, (self.state,)
+
     def reset(self) -> None:
         """Forget what was seen."""
         self.state = IDLE
@@ -96,3 +101,9 @@ class Calibration:
         with cython.gil:
             if self.memory is not None:
                 self.memory[RESULTS_ADDRESS : RESULTS_ADDRESS + len(RESULTS)] = RESULTS
+
+
+def _in_state(state: int) -> Calibration:
+    calibration = Calibration()
+    calibration.state = state
+    return calibration
