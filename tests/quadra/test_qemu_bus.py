@@ -145,6 +145,47 @@ def test_via1_has_its_60_hz_and_its_second() -> None:
     assert late & (reg.IFR_CA1 | reg.IFR_CA2) == reg.IFR_CA1 | reg.IFR_CA2
 
 
+def inputs_logged(played: Played, source: int) -> list[tuple[str, int]]:
+    """Return what was logged of a source, with the values."""
+    return [
+        (EventKind(event["kind"]).name, event["value"])
+        for event in played.events
+        if event["source"] == source
+    ]
+
+
+@pytest.mark.parametrize(("pcr", "ca1_ns"), [(0x00, [2 * 16_625_800]), (0x05, [16_625_800, 2 * 16_625_800])])
+def test_inputs_that_interrupt_are_logged_with_their_acknowledges(pcr: int, ca1_ns: list[int]) -> None:
+    """Pulses at 16.6 and 33.3 ms, the first with a rising edge only, the ADB at 20 ms; 64 ns a round."""
+    flags = via(VIA1, reg.IFR)
+    script = [
+        write(via(VIA1, reg.PCR), pcr),
+        write(via(VIA1, reg.IER), 0x80 | reg.IFR_CA1 | reg.IFR_SR),
+        *[spin(280_000), write(flags, reg.IFR_CA1), spin(250_000), write(flags, reg.IFR_CA1 | reg.IFR_SR)],
+        write(via(VIA1, reg.IER), 0x7F),
+    ]
+    played = play_qemu(VirtualPacer(), script)
+    once = [("UNDERFLOW", 1), ("ACKNOWLEDGE", 0)]
+    assert inputs_logged(played, 1) == once * len(ca1_ns)
+    assert inputs_logged(played, 3) == once
+    set_ns = [event["guest_ns"] for event in of_kind(played, EventKind.UNDERFLOW)]
+    assert set_ns == sorted([*ca1_ns, 20_000_000])
+    assert all(event["cycle"] == PHI2.cycle_at(event["guest_ns"]) for event in played.events)
+
+
+def test_pulses_nobody_looked_at_are_counted_in_one_event() -> None:
+    host = SimulatedHost(parse_stalls("at=1ms,for=100ms"))
+    script = [write(via(VIA1, reg.IER), 0x80 | reg.IFR_CA1), spin(400_000), write(via(VIA1, reg.IFR), 0x02)]
+    played = play_qemu(HostPacer(host), script)
+    assert inputs_logged(played, 1)[0] == ("UNDERFLOW", 5)  # 6 periods, the first without a falling edge
+    assert inputs_logged(played, 1)[-1] == ("ACKNOWLEDGE", 0)
+    assert played.events[0]["guest_ns"] == 6 * 16_625_800
+
+
+def test_inputs_that_do_not_interrupt_are_not_logged() -> None:
+    assert play_qemu(VirtualPacer(), [spin(600_000), write(via(VIA1, reg.IFR), 0x7F)]).events == []
+
+
 def test_the_clock_chip_is_read_through_port_b() -> None:
     seconds = 0
     for byte in range(4):

@@ -79,7 +79,8 @@ class QemuVia:
     [5, 4, 3, 2, 1, 0, 255, 4, 3]
 
     ``calibration`` is a calibration that 8.2 answers; a machine gives it the guest's memory.
-    ``t1_acknowledges`` counts how often the guest has cleared T1's flag.
+    ``t1_acknowledges`` counts how often the guest has cleared T1's flag, ``ca1_edges`` and
+    ``ca2_edges`` how often an edge of the line should have set its own, whatever the flag was.
 
     Raises :class:`ValueError` for a set that lacks one of those that no model can be without.
     """
@@ -111,6 +112,8 @@ class QemuVia:
         self.now_ns = 0
         self.control_lines = 0
         self.t1_acknowledges = 0
+        self.ca1_edges = 0
+        self.ca2_edges = 0
         self.t1 = Timer(IFR_T1, reloads=True)
         self.t2 = Timer(IFR_T2, reloads=False)
         self.reset()
@@ -415,7 +418,13 @@ class QemuVia:
         if (self.control_lines & flag != 0) == high:
             return
         self.control_lines ^= flag
-        if self._counts_rising(flag) == high and not self.ifr & flag:
+        if self._counts_rising(flag) != high:
+            return
+        if flag == IFR_CA1:
+            self.ca1_edges += 1
+        elif flag == IFR_CA2:
+            self.ca2_edges += 1
+        if not self.ifr & flag:
             self.ifr |= flag
             self._update_line()
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from guestclock.chips.via_constants cimport DDRB, NEVER, ORB
+from guestclock.chips.via_constants cimport DDRB, IFR_CA1, IFR_CA2, IFR_SR, NEVER, ORB
 from guestclock.quadra.cpu cimport Board
 from guestclock.quadra.log cimport Log
 from guestclock.quadra.probe_port cimport PROBE_LOW, PROBE_MAGIC, PROBE_VERSION, ProbePort
@@ -44,6 +44,7 @@ cdef class QuadraBoard(Board):
     cdef ProbePort _probe_port
     cdef bint _scc_line
     cdef bint _pending
+    cdef int _inputs_pending
     cdef int _rtc_pins
     cdef uint64_t io_read(self, uint64_t address, unsigned size) noexcept nogil
     cdef void io_write(self, uint64_t address, unsigned size, uint64_t value) noexcept nogil
@@ -59,6 +60,8 @@ cdef class QuadraBoard(Board):
     cdef void _log_event(
         self, int source, int kind, long long cycle, long long guest_ns, long long value
     ) noexcept nogil
+    cdef void _log_input(self, int flag, long long cycle, long long guest_ns, long long times) noexcept nogil
+    cdef void _log_input_acknowledges(self, int ifr, long long cycle) noexcept nogil
     cdef void _probe_write(self, uint64_t offset, uint64_t value) noexcept nogil
     cdef uint64_t _slow_read(self, uint64_t address, unsigned size) noexcept nogil
     cdef void _slow_write(self, uint64_t address, unsigned size, uint64_t value) noexcept nogil

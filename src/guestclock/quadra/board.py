@@ -27,7 +27,7 @@ from guestclock.timebase.pacing import Pacer
 from guestclock.timebase.rate import CycleCursor, Rate
 
 if not cython.compiled:  # Compiled, these are C constants: see board.pxd.
-    from guestclock.chips.registers import DDRB, NEVER, ORB
+    from guestclock.chips.registers import DDRB, IFR_CA1, IFR_CA2, IFR_SR, NEVER, ORB
     from guestclock.quadra.memory_map import *  # noqa: F403
 
     UNDERFLOW = EventKind.UNDERFLOW
@@ -43,6 +43,9 @@ PHI2_HZ = 783_360
 EVENT_COLUMNS = ("kind", "guest_ns", "host_ns", "cycle", "code_bytes", "value", "masked", "source")
 EVENT_SOURCES = ("via1.t1", "via1.ca1", "via1.ca2", "via1.sr")
 """What interrupts through VIA1, by the number in the column ``source``."""
+
+# Flag of IFR -> the number in EVENT_SOURCES of what sets it from outside.
+INPUT_SOURCES = {IFR_CA1: 1, IFR_CA2: 2, IFR_SR: 3}
 
 
 class QuadraBoard(Board):
@@ -71,6 +74,7 @@ class QuadraBoard(Board):
         self.via_accesses = 0
         self._scc_line = False
         self._pending = False
+        self._inputs_pending = 0
         self._rtc_pins = -1
 
     # The CPU's side.
@@ -191,6 +195,20 @@ class QuadraBoard(Board):
         self.events.chunk[row, 5] = value
         self.events.chunk[row, 6] = self.interrupt_mask >= self._via1_level()
         self.events.chunk[row, 7] = source
+
+    def _log_input(self, flag: int, cycle: int, guest_ns: int, times: int) -> None:
+        """Log that VIA1's flag was set from outside, at the last of so many occasions, and interrupts."""
+        with cython.gil:
+            self._inputs_pending |= flag
+            self._log_event(INPUT_SOURCES[flag], UNDERFLOW, cycle, guest_ns, times)
+
+    def _log_input_acknowledges(self, ifr: int, cycle: int) -> None:
+        """Log which of those flags the guest has cleared."""
+        with cython.gil:
+            for flag, source in INPUT_SOURCES.items():
+                if self._inputs_pending & flag & ~ifr:
+                    self._inputs_pending &= ~flag
+                    self._log_event(source, ACKNOWLEDGE, cycle, self.pacer.guest_ns, 0)
 
     def _probe_write(self, offset: int, value: int) -> None:
         code_bytes = cython.declare(cython.longlong, self.granted_bytes - self.budget_bytes)

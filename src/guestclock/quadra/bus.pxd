@@ -5,7 +5,6 @@ from guestclock.chips.via_constants cimport (
     ACR_T1_FREE_RUN,
     IFR_CA1,
     IFR_CA2,
-    IFR_SR,
     IFR_T1,
     NEVER,
     ORA,
@@ -37,7 +36,6 @@ cdef class Bus(QuadraBoard):
     cdef readonly object inputs
     cdef int64_t _lines_due
     cdef int64_t _inputs_due
-    cdef int _inputs_pending
     cdef int64_t _input_cycle
     cdef int _adb_state
     cdef int _rtc_level
@@ -47,7 +45,6 @@ cdef class Bus(QuadraBoard):
     cdef void _via_write(self, Mos6522 via, int register, int value) noexcept nogil
     cdef void _note_underflows(self) noexcept nogil
     cdef void _note_acknowledge(self) noexcept nogil
-    cdef void _note_input_acknowledge(self) noexcept nogil
     cdef void _advance_inputs(self, int64_t cycle) noexcept nogil
     cdef void _change_adb_state(self, int state) noexcept nogil
 

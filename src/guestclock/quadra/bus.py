@@ -29,10 +29,6 @@ if not cython.compiled:  # Compiled, these are C constants: see bus.pxd.
     ADB_INTERRUPT = 0x08
 
 
-# Flag of IFR -> the number in EVENT_SOURCES of what sets it from outside.
-INPUT_SOURCES = {IFR_CA1: 1, IFR_CA2: 2, IFR_SR: 3}
-
-
 class Bus(QuadraBoard):
     """What both buses share: the chips, their lines, their ticks."""
 
@@ -44,7 +40,6 @@ class Bus(QuadraBoard):
         self.inputs = Via1Inputs(self.via1, self._note_input)
         self._lines_due = self.inputs.next_line_cycle
         self._inputs_due = self.inputs.next_cycle
-        self._inputs_pending = 0
         self._input_cycle = -1
         self._adb_state = ADB_STATE
         self._rtc_level = 1
@@ -202,23 +197,13 @@ class Bus(QuadraBoard):
             self._pending = False
             self._log_event(T1_SOURCE, ACKNOWLEDGE, self._last_cycle, self.pacer.guest_ns, 0)
         if self._inputs_pending & ~self.via1.ifr and self.via1.now > self._input_cycle:
-            self._note_input_acknowledge()
+            self._log_input_acknowledges(self.via1.ifr, self._last_cycle)
 
     def _note_input(self, flag: int, cycle: int, times: int) -> None:
         """Log edges that set a flag in the cycle after ``cycle``, if they interrupt."""
         if self.via1.ier & flag:
-            self._inputs_pending |= flag
             self._input_cycle = cycle
-            self._log_event(
-                INPUT_SOURCES[flag], UNDERFLOW, cycle + 1, self.cursor.rate.start_ns(cycle + 1), times
-            )
-
-    def _note_input_acknowledge(self) -> None:
-        with cython.gil:
-            for flag, source in INPUT_SOURCES.items():
-                if self._inputs_pending & flag & ~self.via1.ifr:
-                    self._inputs_pending &= ~flag
-                    self._log_event(source, ACKNOWLEDGE, self._last_cycle, self.pacer.guest_ns, 0)
+            self._log_input(flag, cycle + 1, self.cursor.rate.start_ns(cycle + 1), times)
 
 
 class Phi2Bus(Bus):

@@ -19,6 +19,7 @@ from guestclock.quadra.board import QuadraBoard
 from guestclock.timebase.pacing import Pacer
 
 if not cython.compiled:  # Compiled, these are C constants: see qemu_bus.pxd.
+    from guestclock.chips.qemu_via import SECOND_NS, SIXTY_HZ_PERIOD_NS
     from guestclock.chips.registers import *  # noqa: F403
     from guestclock.quadra.board import ACKNOWLEDGE, PORT_B_WRITES, T1_SOURCE, UNDERFLOW
 
@@ -40,6 +41,9 @@ class QemuBus(QuadraBoard):
         self._acknowledges = 0
         self._periods = 0
         self._next_period_ns = self.via1.t1_next_period_ns()
+        self._ca1_edges = 0
+        self._ca2_edges = 0
+        self._adb_ns = self.via1.adb_ns
         self.deadline_ns = min(self.via1.next_event(), self.via2.next_event())
 
     def attach_memory(self, memory: mmap.mmap) -> None:
@@ -91,6 +95,8 @@ class QemuBus(QuadraBoard):
     def _end(self) -> None:
         if self.via1.t1_acknowledges != self._acknowledges:
             self._note_acknowledge()
+        if self._inputs_pending & ~self.via1.ifr:
+            self._log_input_acknowledges(self.via1.ifr, self.cursor.rate.cycle_at(self.pacer.guest_ns))
         self._lines()
 
     def _port_b_written(self) -> None:
@@ -102,6 +108,7 @@ class QemuBus(QuadraBoard):
         if self.pacer.guest_ns >= self._next_period_ns:
             self._note_periods()
         self.via1.advance(self.pacer.guest_ns)
+        self._note_inputs()
         self.via2.advance(self.pacer.guest_ns)
         self._lines()
 
@@ -147,6 +154,25 @@ class QemuBus(QuadraBoard):
             self._pending = True
         self._periods = periods
         self._next_period_ns = self.via1.t1_next_period_ns()
+
+    def _note_inputs(self) -> None:
+        """Log the edges of the timing lines, and the ADB's answer, since the last look."""
+        if self.via1.ca1_edges != self._ca1_edges:
+            self._note_input(
+                IFR_CA1, self.via1.sixty_hz_ns - SIXTY_HZ_PERIOD_NS, self.via1.ca1_edges - self._ca1_edges
+            )
+            self._ca1_edges = self.via1.ca1_edges
+        if self.via1.ca2_edges != self._ca2_edges:
+            self._note_input(IFR_CA2, self.via1.second_ns - SECOND_NS, self.via1.ca2_edges - self._ca2_edges)
+            self._ca2_edges = self.via1.ca2_edges
+        if self.via1.adb_ns != self._adb_ns:
+            self._note_input(IFR_SR, self._adb_ns, 1)
+            self._adb_ns = self.via1.adb_ns
+
+    def _note_input(self, flag: int, at_ns: int, times: int) -> None:
+        """Log what has set a flag so many times, the last time then, if it interrupts."""
+        if self.via1.ier & flag:
+            self._log_input(flag, self.cursor.rate.cycle_at(at_ns), at_ns, times)
 
     def _count_from_here(self) -> None:
         """Take T1's periods as they are now: the guest has changed the timer."""
