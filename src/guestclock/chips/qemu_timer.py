@@ -11,6 +11,8 @@ are two ways to its flag:
 The alarm is the host timer that sets flags on its own; ``alarm_ns`` is NEVER while it is not set.
 """
 
+from typing import Any
+
 import cython
 
 from guestclock.chips.qemu_deviations import Deviation
@@ -115,6 +117,21 @@ class Timer:
     def elapsed(self, now_ns: int) -> int:
         """Return the whole cycles since the load; none before it, of an alarm that comes late."""
         return cycles_in(max(now_ns - self.load_ns, 0)) - self.moved_cycles
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the whole state as plain data."""
+        return {name: int(getattr(self, name)) for name in TIMER_STATE}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a state that :meth:`snapshot` returned."""
+        for name in TIMER_STATE:
+            setattr(self, name, state[name])
+
+
+TIMER_STATE = (
+    "latch", "count", "progress", "load_ns", "next_ns", "alarm_ns", "moved_cycles", "passed",
+    "spinning", "done",
+)  # fmt: skip
 
 
 class Arithmetic:

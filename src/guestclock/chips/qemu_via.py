@@ -10,6 +10,7 @@ Time is in integer ns.  An access happens at an instant and takes none; several 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import cython
 
@@ -446,6 +447,22 @@ class QemuVia:
         control = self.pcr if flag in (IFR_CA1, IFR_CA2) else self.pcr >> PORT_B_CONTROL
         return control & (C1_RISING if flag in (IFR_CA1, IFR_CB1) else C2_RISING) != 0
 
+    # ------------------------------------------------------------------ state
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the whole state as plain data; the deviations are no part of it."""
+        state = {name: int(getattr(self, name)) for name in STATE}
+        timers = {"t1": self.t1.snapshot(), "t2": self.t2.snapshot()}
+        return state | timers | {"calibration": self.calibration.state}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a state that :meth:`snapshot` returned, of a VIA with the same deviations."""
+        for name in STATE:
+            setattr(self, name, state[name])
+        self.t1.restore(state["t1"])
+        self.t2.restore(state["t2"])
+        self.calibration.state = state["calibration"]
+
     # ------------------------------------------------------------------ what T1 should have done
 
     def t1_periods(self) -> int:
@@ -459,3 +476,9 @@ class QemuVia:
     def t1_next_period_ns(self) -> int:
         """Return when the next one will end."""
         return self._arithmetic.next_period_ns(self.t1, self.now_ns)
+
+
+STATE = (
+    "sixty_hz_ns", "second_ns", "adb_ns", "now_ns", "control_lines", "t1_acknowledges",
+    "ora", "orb", "ddra", "ddrb", "sr", "acr", "pcr", "ifr", "ier", "irq",
+)  # fmt: skip

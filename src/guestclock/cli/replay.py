@@ -1,5 +1,6 @@
 """``guestclock run --replay``: a second look at a saved run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ def look_again(
 
     if folder is None:
         raise typer.BadParameter("needs --replay DIR", param_hint="--shrink" if shrink else "--to-step")
-    _refuse_others(context)
+    refuse_others(context, OWN_OPTIONS, "--replay: the saved run")
     if shrink and to_step is not None:
         raise typer.BadParameter("does not go with --shrink", param_hint="--to-step")
     saved = load_saved(folder)
@@ -29,14 +30,14 @@ def look_again(
         _show_step(saved, 1 if to_step is None else to_step, as_json)
 
 
-def _refuse_others(context: typer.Context) -> None:
-    """The saved run says how it is run: nothing else may."""
+def refuse_others(context: typer.Context, own_options: Sequence[str], whose: str) -> None:
+    """A saved run, or a snapshot, says how it is run: no other option may."""
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE" and name not in OWN_OPTIONS:
+        if source is not None and source.name == "COMMANDLINE" and name not in own_options:
             raise typer.BadParameter(
-                "does not go with --replay: the saved run says how it is run", param_hint=parameter.opts[0]
+                f"does not go with {whose} says how it is run", param_hint=parameter.opts[0]
             )
 
 

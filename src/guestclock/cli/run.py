@@ -1,7 +1,9 @@
 """``guestclock run``: a guest on our Quadra 800, and the verdict on its clock."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -29,6 +31,10 @@ Examples:
                                                          the chips and the accesses before a backward step
 
   guestclock run --replay DIR --shrink                   the fewest and shortest stalls that do it
+
+  guestclock run --pacing virtual --snapshot-at 5s --snapshot FILE; guestclock run --restore FILE
+
+                                                         keep the whole machine in a file; go on from there
 
   guestclock run --kernel vmlinux --initrd initrd --append console=ttyS0 --console
 """
@@ -81,6 +87,15 @@ def run(
     console: Annotated[bool, typer.Option("--console", help="Connect this terminal to the guest.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
     save: Annotated[Path | None, typer.Option(help="Keep the tables and the console in this folder.")] = None,
+    snapshot: Annotated[
+        Path | None, typer.Option(help="Keep the whole machine in this file, and go on.")
+    ] = None,
+    snapshot_at: Annotated[
+        str | None, typer.Option(help="With --snapshot: at which guest time, as in 5s or 800ms.")
+    ] = None,
+    restore: Annotated[
+        Path | None, typer.Option(help="Go on from what --snapshot has kept; the file says how it is run.")
+    ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(help="Run again what this folder holds, up to where its clock went back."),
@@ -99,12 +114,17 @@ def run(
 
         look_again(context, replay, to_step, shrink=shrink, as_json=json)
         return
+    from guestclock.cli.snapshot import ordered, read_machine  # noqa: PLC0415 (imports wait)
+
+    order = ordered(snapshot, snapshot_at)
+    if restore is not None:
+        machine = read_machine(context, restore)
+        _finish(_resume(machine, order, console=console, quiet=json), order, save, as_json=json)
     from guestclock.cli.kernel_variant import kernel_variant  # noqa: PLC0415 (imports wait)
     from guestclock.experiments import boot  # noqa: PLC0415
     from guestclock.experiments import run as experiment  # noqa: PLC0415
     from guestclock.guests.orders import default_phases, parse_phases  # noqa: PLC0415
     from guestclock.quadra.machine import CHIP  # noqa: PLC0415
-    from guestclock.verdict import judge  # noqa: PLC0415
 
     plan = experiment.RunPlan(
         chip=chip,
@@ -128,24 +148,40 @@ def run(
             raise typer.BadParameter("the ADB needs the shift register of --chip chip", param_hint="--adb")
         what = boot.bundled(guest, orders, append, variant)
         length_s = sum(phase.amount for phase in orders if phase.name in boot.TIMED_PHASES)
-    ran = _run(experiment, plan, what, length_s=length_s, console=console, quiet=json)
-    if save is not None:
-        ran.save(save)
-    verdict = judge(ran.tables)
-    _tell(ran, verdict, json)
-    raise typer.Exit(verdict.exit_status)
+    start = partial(experiment.run, plan, what, order=order)
+    _finish(_watched(start, length_s=length_s, console=console, quiet=json), order, save, as_json=json)
 
 
-def _run(experiment: Any, plan: Any, what: Any, *, length_s: int, console: bool, quiet: bool) -> Any:
+def _resume(machine: Any, order: Any, *, console: bool, quiet: bool) -> Any:
+    from guestclock.experiments.run import resume  # noqa: PLC0415
+
+    return _watched(partial(resume, machine, order=order), length_s=0, console=console, quiet=quiet)
+
+
+def _watched(start: Callable[..., Any], *, length_s: int, console: bool, quiet: bool) -> Any:
+    """Run a machine with a terminal connected or with its progress shown."""
     if console:
         from guestclock.cli.terminal import connected  # noqa: PLC0415
 
         with connected() as terminal:
-            return experiment.run(plan, what, echo=terminal.show, typed=terminal.typed)
+            return start(echo=terminal.show, typed=terminal.typed)
     from guestclock.cli.run_progress import shown  # noqa: PLC0415
 
     with shown(length_s, quiet=quiet) as progress:
-        return experiment.run(plan, what, progress=progress)
+        return start(progress=progress)
+
+
+def _finish(ran: Any, order: Any, save: Path | None, *, as_json: bool) -> NoReturn:
+    """Keep and show what a run left, and end with its exit status."""
+    from guestclock.cli.snapshot import check_kept  # noqa: PLC0415
+    from guestclock.verdict import judge  # noqa: PLC0415
+
+    if save is not None:
+        ran.save(save)
+    verdict = judge(ran.tables)
+    _tell(ran, verdict, as_json)
+    check_kept(ran, order)
+    raise typer.Exit(verdict.exit_status)
 
 
 def _tell(ran: Any, verdict: Any, as_json: bool) -> None:

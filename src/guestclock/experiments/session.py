@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from guestclock.experiments.boot import Boot
@@ -30,7 +30,11 @@ FIXED_START_S = 1_577_836_800
 
 @dataclass
 class Session:
-    """A machine and all that is around it; ``host`` is None where no host plays a part."""
+    """A machine and all that is around it; ``host`` is None where no host plays a part.
+
+    ``start_s`` is the Unix time at which the machine's clock chip begins.  ``stood_still_ns`` are the guest
+    times at which it was stopped, a snapshot taken or put back, and its host's clock with it.
+    """
 
     plan: RunPlan
     boot: Boot
@@ -38,6 +42,9 @@ class Session:
     pacer: Pacer
     console: Console
     machine: Quadra
+    start_s: int
+    typed_into: bool = False
+    stood_still_ns: list[int] = field(default_factory=list)
 
     def run(self, look: Callable[[], None]) -> None:
         """Run the guest to its end, or until ``look``, called every few milliseconds, stops the machine.
@@ -51,12 +58,14 @@ class Session:
             pacer = self.pacer
             self.console.heard.died(str(error), guest_ns=pacer.guest_ns, host_ns=pacer.host_ns)
 
-    def tables(self, ended: str | None, *, typed_into: bool = False) -> Tables:
+    def tables(self, ended: str | None) -> Tables:
         """Return what was measured so far; ``ended`` says how the run was ended from outside."""
         self.console.end_line()
         meta = _meta(self.plan, self.boot, self.machine)
-        if typed_into:
+        if self.typed_into:
             meta["typed_into"] = True
+        if self.stood_still_ns and not self.plan.reproducible:
+            meta["stood_still_ns"] = self.stood_still_ns
         if ended is not None:
             meta["ended"] = ended
         return collect(
@@ -75,14 +84,16 @@ def set_up(
     *,
     echo: Callable[[bytes], None] | None = None,
     trace: AccessTrace | None = None,
+    start_s: int | None = None,
 ) -> Iterator[Session]:
-    """Set a machine up, and free it when the block is left."""
+    """Set a machine up, and free it when the block is left; its clock chip begins at ``start_s`` or now."""
     host: HostClock | None = None
     if plan.pacing != "virtual":
         stalls = None if plan.stall is None else parse_stalls(plan.stall, plan.seed)
         host = RealHost(stalls) if plan.host == "real" else SimulatedHost(stalls, look_ns=LOOK_NS)
     pacer = _pacer(plan, host)
-    start_s = FIXED_START_S if plan.reproducible else int(time.time())
+    if start_s is None:
+        start_s = FIXED_START_S if plan.reproducible else int(time.time())
     console = Console(pacer, Transcript(), echo)
     with Quadra(
         boot.image(plan.ram_mib << 20),
@@ -94,7 +105,7 @@ def set_up(
         transmitted=console.take,
         trace=trace,
     ) as machine:
-        yield Session(plan, boot, host, pacer, console, machine)
+        yield Session(plan, boot, host, pacer, console, machine, start_s)
 
 
 def _pacer(plan: RunPlan, host: HostClock | None) -> Pacer:

@@ -14,11 +14,12 @@ looking at the host tells how late it is.
 
 import mmap
 from collections.abc import Callable
+from typing import Any
 
 import cython
 
-from guestclock.chips.mac_rtc import MacRtc
-from guestclock.chips.z8530 import Z8530
+from guestclock.chips.mac_rtc import MacRtc, MacRtcState
+from guestclock.chips.z8530 import Z8530, ChannelState, Z8530State
 from guestclock.quadra.cpu import Board
 from guestclock.quadra.log import Log
 from guestclock.quadra.probe_port import ProbePort
@@ -128,6 +129,49 @@ class QuadraBoard(Board):
         """Bring lines and deadline up to date after something outside the guest changed."""
         self._settle()
         self._grant()
+
+    # Frozen and thawed.
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the whole state as plain data: the time, the chips, the lines; the logs are apart."""
+        return {
+            "budget_bytes": self.budget_bytes,
+            "granted_bytes": self.granted_bytes,
+            "irq_level": self.irq_level,
+            "interrupt_mask": self.interrupt_mask,
+            "next_housekeeping_bytes": self.next_housekeeping_bytes,
+            "deadline_ns": self.deadline_ns,
+            "via_accesses": self.via_accesses,
+            "cycle": self.cursor.cycle,
+            "scc_line": bool(self._scc_line),
+            "pending": bool(self._pending),
+            "rtc_pins": self._rtc_pins,
+            "pacer": self.pacer.snapshot(),
+            "scc": self.scc.snapshot(),
+            "rtc": self.rtc.snapshot(),
+            "probe_port": self._probe_port.snapshot(),
+            "unmapped": [[access, address, count] for (access, address), count in self.unmapped.items()],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what :meth:`snapshot` saw; the host's time goes on from what it was then."""
+        self.budget_bytes = state["budget_bytes"]
+        self.granted_bytes = state["granted_bytes"]
+        self.irq_level = state["irq_level"]
+        self.interrupt_mask = state["interrupt_mask"]
+        self.next_housekeeping_bytes = state["next_housekeeping_bytes"]
+        self.deadline_ns = state["deadline_ns"]
+        self.via_accesses = state["via_accesses"]
+        self.cursor.seek_cycle(state["cycle"])
+        self._scc_line = state["scc_line"]
+        self._pending = state["pending"]
+        self._rtc_pins = state["rtc_pins"]
+        self.pacer.restore(state["pacer"])
+        pointer, wr2, wr9, b, a = state["scc"]
+        self.scc.restore(Z8530State(pointer, wr2, wr9, ChannelState(*b), ChannelState(*a)))
+        self.rtc.restore(MacRtcState(*state["rtc"]))
+        self._probe_port.restore(state["probe_port"])
+        self.unmapped = {(access, address): count for access, address, count in state["unmapped"]}
 
     # What a subclass adds.
 

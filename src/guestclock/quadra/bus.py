@@ -7,6 +7,7 @@ is where :class:`Phi2Bus` and :class:`FastBus` differ.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import cython
 
@@ -49,6 +50,41 @@ class Bus(QuadraBoard):
         self._line_since = 0
         self._line = False
         self._underflows = 0
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the whole state as plain data."""
+        return QuadraBoard.snapshot(self) | {
+            "via1": self.via1.snapshot(),
+            "via2": self.via2.snapshot(),
+            "inputs": self.inputs.snapshot(),
+            "inputs_pending": self._inputs_pending,
+            "input_cycle": self._input_cycle,
+            "adb_state": self._adb_state,
+            "rtc_level": self._rtc_level,
+            "last_cycle": self._last_cycle,
+            "last_was_write": bool(self._last_was_write),
+            "line_since": self._line_since,
+            "line": bool(self._line),
+            "underflows": self._underflows,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what :meth:`snapshot` saw."""
+        QuadraBoard.restore(self, state)
+        self.via1.restore(state["via1"])
+        self.via2.restore(state["via2"])
+        self.inputs.restore(state["inputs"])
+        self._lines_due = self.inputs.next_line_cycle
+        self._inputs_due = self.inputs.next_cycle
+        self._inputs_pending = state["inputs_pending"]
+        self._input_cycle = state["input_cycle"]
+        self._adb_state = state["adb_state"]
+        self._rtc_level = state["rtc_level"]
+        self._last_cycle = state["last_cycle"]
+        self._last_was_write = state["last_was_write"]
+        self._line_since = state["line_since"]
+        self._line = state["line"]
+        self._underflows = state["underflows"]
 
     # Accesses.
 

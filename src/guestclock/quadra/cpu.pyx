@@ -21,6 +21,7 @@ from guestclock.errors import GuestclockError, UnavailableError
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 cdef extern from "dlfcn.h" nogil:
     void *dlsym(void *handle, const char *name)
@@ -77,6 +78,7 @@ cdef enum:
     # CPUM68KState in bytes; its first 32-bit words are D0-D7, A0-A7, PC and SR
     ENV_MMU_FAULT = 0x154         # mmu.fault
     ENV_VBR = 0x16c               # vbr
+    ENV_BYTES = 0x18c             # up to pending_level: registers of CPU, FPU and MMU, all plain numbers
     ENV_A7 = 15
     ENV_PC = 16
     ENV_SR = 17
@@ -418,6 +420,8 @@ cdef class Cpu:
         cdef uint64_t pc = self._env[ENV_PC]
         if self._board.irq_level != self._applied_level:
             self._apply_level()
+        elif self._poll and self._interrupt_is_due():
+            self._poll = False  # QEMU takes it before the first block
         with nogil:
             status = uc_emu_start(self._uc, pc, ADDRESS_NEVER, 0, 0)
         failure, self._board.failure = self._board.failure, None
@@ -455,6 +459,33 @@ cdef class Cpu:
         """D0 to D7, then A0 to A7."""
         return [self._env[i] for i in range(16)]
 
+    def snapshot(self) -> dict[str, object]:
+        """Return the state of a CPU that is not in :meth:`run`: its registers as the library lays them out.
+
+        Translated code and TLB entries are caches and no part of it.
+        """
+        return {
+            "library": KNOWN_VERSION,
+            "registers": (<char *>self._env)[:ENV_BYTES],
+            "applied_level": self._applied_level,
+            "poll": bool(self._poll),
+            "exceptions": self.exceptions,
+        }
+
+    def restore(self, state) -> None:
+        """Let a CPU that has been started and has not run become what :meth:`snapshot` saw.
+
+        Raises :class:`ValueError` when another version of the library, or another layout, was seen.
+        """
+        cdef bytes registers = state["registers"]
+        if state["library"] != KNOWN_VERSION or len(registers) != ENV_BYTES:
+            raise ValueError(f"the CPU of unicorn {state['library']}, this is that of {KNOWN_VERSION}")
+        memcpy(self._env, <char *>registers, ENV_BYTES)
+        self._applied_level = state["applied_level"]
+        set_irq_level(self._core, self._applied_level, 24 + self._applied_level)
+        self._poll = state["poll"]
+        self.exceptions = state["exceptions"]
+
     cdef void _apply_level(self) noexcept nogil:
         self._applied_level = self._board.irq_level
         set_irq_level(self._core, self._applied_level, 24 + self._applied_level)
@@ -476,6 +507,10 @@ cdef class Cpu:
         if self._board.irq_level != self._applied_level:
             self._apply_level()
         if self._board.stop_requested:
+            if self._poll and not self._interrupt_is_due():
+                # Whoever goes on has looked before this block: the next look is before the block after it.
+                self._board.granted_bytes -= self._board.budget_bytes
+                self._board.budget_bytes = 0
             uc_emu_stop(self._uc)
             kick = True
         elif self._poll:

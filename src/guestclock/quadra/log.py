@@ -35,6 +35,13 @@ class Log:
         """Return a value of the newest row; there must be one."""
         return int(self.chunk[(self.count - 1) % LOG_ROWS, column])
 
+    def restore(self, rows: npt.NDArray[np.int64]) -> None:
+        """Become a log of these rows, as :meth:`rows` returned them."""
+        self.count = len(rows)
+        whole = max(self.count - 1, 0) // LOG_ROWS * LOG_ROWS
+        self._full = [np.array(rows[start : start + LOG_ROWS]) for start in range(0, whole, LOG_ROWS)]
+        np.asarray(self.chunk)[: self.count - whole] = rows[whole:]
+
     def rows(self) -> npt.NDArray[np.int64]:
         """Return all rows so far, an array of shape (rows, columns)."""
         used = self.count - LOG_ROWS * len(self._full)

@@ -3,7 +3,7 @@
 import mmap
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from guestclock.chips.mac_rtc import MacRtc
 from guestclock.chips.qemu_deviations import SETS
@@ -103,17 +103,34 @@ class Quadra:
     def run(self) -> None:
         """Run until the guest powers off or something sets ``bus.stop_requested``.
 
-        ``bus.on_housekeeping`` is called every few milliseconds, idle or not.
+        ``bus.on_housekeeping`` is called every few milliseconds, idle or not.  A machine that it stops stands
+        between two blocks of code, or in STOP; when ``bus.stop_requested`` is cleared it can go on as if it
+        had not been stopped.
         """
         bus, cpu = self.bus, self.cpu
         while not bus.stop_requested:
-            cpu.run()
-            while not bus.stop_requested and bus.irq_level <= cpu.interrupt_mask:
-                self.in_stop = True
-                bus.interrupt_mask = cpu.interrupt_mask
-                bus.idle()
-                bus.on_housekeeping()
-            self.in_stop = False
+            if not self.in_stop:
+                cpu.run()
+                self.in_stop = not bus.stop_requested
+            while self.in_stop and not bus.stop_requested:
+                self.in_stop = bus.irq_level <= cpu.interrupt_mask
+                if self.in_stop:
+                    bus.interrupt_mask = cpu.interrupt_mask
+                    bus.idle()
+                    bus.on_housekeeping()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state of a machine that is not in :meth:`run`, as plain data.
+
+        Memory (``memory``) and logs (``bus.events``, ``bus.probes``) are apart.
+        """
+        return {"cpu": self.cpu.snapshot(), "board": self.bus.snapshot(), "in_stop": self.in_stop}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Let a machine of the same parts that has not run become what :meth:`snapshot` saw."""
+        self.cpu.restore(state["cpu"])
+        self.bus.restore(state["board"])
+        self.in_stop = state["in_stop"]
 
     @property
     def asleep_for_ever(self) -> bool:

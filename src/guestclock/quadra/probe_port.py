@@ -38,6 +38,14 @@ class ProbePort:
         elif offset == PROBE_TICKS:
             self._ticks = cython.cast(cython.uint, value)
 
+    def snapshot(self) -> tuple[int, ...]:
+        """Return the registers as plain data; the log is apart."""
+        return self._high, self._tag, self._calls, self._ticks
+
+    def restore(self, state: tuple[int, ...]) -> None:
+        """Take over registers that :meth:`snapshot` returned."""
+        self._high, self._tag, self._calls, self._ticks = state
+
     def commit(self, low: int, guest_ns: int, host_ns: int, code_bytes: int) -> None:
         """Log a value, whose low word completes it."""
         row = self.log.reserve()

@@ -9,6 +9,7 @@ blocks of code, as late as the pacing is, and what an access leaves due is atten
 
 import mmap
 from collections.abc import Callable
+from typing import Any
 
 import cython
 
@@ -49,6 +50,25 @@ class QemuBus(QuadraBoard):
     def attach_memory(self, memory: mmap.mmap) -> None:
         """Let VIA1 reach the guest's memory, as 8.2 does when a calibration ends."""
         self.via1.calibration.memory = memory
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the whole state as plain data."""
+        return QuadraBoard.snapshot(self) | {
+            "via1": self.via1.snapshot(),
+            "via2": self.via2.snapshot(),
+            "acknowledges": self._acknowledges,
+            "periods": self._periods,
+            "next_period_ns": self._next_period_ns,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what :meth:`snapshot` saw."""
+        QuadraBoard.restore(self, state)
+        self.via1.restore(state["via1"])
+        self.via2.restore(state["via2"])
+        self._acknowledges = state["acknowledges"]
+        self._periods = state["periods"]
+        self._next_period_ns = state["next_period_ns"]
 
     # Accesses.
 

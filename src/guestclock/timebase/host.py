@@ -8,6 +8,7 @@ suffer the stalls of a schedule (:mod:`guestclock.timebase.stalls`): spans in wh
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import cython
 
@@ -72,6 +73,19 @@ class HostClock:
         """Do :meth:`wait_until`; callable from Python on both builds."""
         return self.wait_until(code_bytes, until_ns)
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the clock shows, and the stalls so far, as plain data."""
+        return {"suffered": list(self.suffered)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`snapshot` saw, as if no time had passed since.
+
+        The clock is that same one, or a new one with the same schedule of stalls, which are suffered once.
+        """
+        for _ in range(len(state["suffered"]) - len(self.suffered)):
+            self._next_stall()
+        self.suffered = [(at_ns, for_ns) for at_ns, for_ns in state["suffered"]]
+
 
 class RealHost(HostClock):
     """This host's CLOCK_MONOTONIC since the object was made.  A stall really sleeps."""
@@ -102,6 +116,15 @@ class RealHost(HostClock):
                 sleep_ns(until_ns - now_ns - SPIN_NS // 2)
             now_ns = self.now(code_bytes)
         return now_ns
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return HostClock.snapshot(self) | {"shown_ns": monotonic_ns() - self._zero_ns}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`snapshot` saw."""
+        HostClock.restore(self, state)
+        self._zero_ns = monotonic_ns() - state["shown_ns"]
 
 
 class SimulatedHost(HostClock):
@@ -149,6 +172,15 @@ class SimulatedHost(HostClock):
             self._offset_ns += wake_ns - now_ns
             now_ns = wake_ns
         return now_ns
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return HostClock.snapshot(self) | {"offset_ns": self._offset_ns}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`snapshot` saw."""
+        HostClock.restore(self, state)
+        self._offset_ns = state["offset_ns"]
 
     def _record(self) -> None:
         with cython.gil:

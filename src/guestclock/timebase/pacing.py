@@ -5,6 +5,8 @@ A pacer is told how much guest code has run (``code_bytes``, since the machine s
 time ``guest_ns`` and host time ``host_ns``.  Guest time never goes back, whatever the pacing.
 """
 
+from typing import Any
+
 import cython
 
 from guestclock.timebase.host import HostClock
@@ -72,6 +74,22 @@ class Pacer:
         """Return :meth:`budget_bytes`; callable from Python on both builds."""
         return self.budget_bytes(until_ns)
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data, that of the host clock included."""
+        return {
+            "guest_ns": self.guest_ns,
+            "host_ns": self.host_ns,
+            "largest_step_ns": self.largest_step_ns,
+            "largest_lag_ns": self.largest_lag_ns,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what :meth:`snapshot` saw; a host clock goes on from what it showed then."""
+        self.guest_ns = state["guest_ns"]
+        self.host_ns = state["host_ns"]
+        self.largest_step_ns = state["largest_step_ns"]
+        self.largest_lag_ns = state["largest_lag_ns"]
+
 
 class VirtualPacer(Pacer):
     """Time is executed code, bus costs and idle skipped; the host plays no part: host time is guest time."""
@@ -109,6 +127,15 @@ class VirtualPacer(Pacer):
         self.follow(code_bytes)
         if event_ns > self.guest_ns:
             self.charge_until(code_bytes, event_ns)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return Pacer.snapshot(self) | {"skipped_ns": self._skipped_ns}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what :meth:`snapshot` saw."""
+        Pacer.restore(self, state)
+        self._skipped_ns = state["skipped_ns"]
 
 
 class PacedPacer(Pacer):
@@ -167,6 +194,19 @@ class PacedPacer(Pacer):
         self.guest_ns = max(self.guest_ns, target_ns)
         self._followed_bytes = code_bytes
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return Pacer.snapshot(self) | {
+            "followed_bytes": self._followed_bytes,
+            "host": self.host.snapshot(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what :meth:`snapshot` saw."""
+        Pacer.restore(self, state)
+        self._followed_bytes = state["followed_bytes"]
+        self.host.restore(state["host"])
+
 
 class HostPacer(Pacer):
     """Raw host time, as emulators do by default: late interrupts and stalls hit the guest unfiltered."""
@@ -193,6 +233,15 @@ class HostPacer(Pacer):
         """Sleep until the event; a host that wakes late makes the guest late."""
         wake_ns = cython.declare(cython.longlong, self.host.now(code_bytes) + IDLE_NS)
         self._set(self.host.wait_until(code_bytes, event_ns if event_ns < wake_ns else wake_ns))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return Pacer.snapshot(self) | {"host": self.host.snapshot()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what :meth:`snapshot` saw."""
+        Pacer.restore(self, state)
+        self.host.restore(state["host"])
 
     def _set(self, now_ns: int) -> None:
         self.largest_step_ns = max(self.largest_step_ns, now_ns - self.guest_ns)

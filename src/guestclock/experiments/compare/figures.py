@@ -44,10 +44,10 @@ def figures(measured: Measured, event: Event | None = None) -> Figures:
         "host_cpu_s": measured.host_cpu_s,
         **_clock(tables, verdict),
     }
-    return found if event is None else found | moved(tables, event)
+    return found if event is None else found | moved(tables, event, measured.taken_back)
 
 
-def moved(tables: Tables, event: Event) -> Figures:
+def moved(tables: Tables, event: Event, taken_back: tuple[int, int] = (0, 0)) -> Figures:
     """Return how far an event moved the monotonic clock against the host.
 
     Before is the last look that arrived before the event; after, of those that arrived in the last two
@@ -56,9 +56,11 @@ def moved(tables: Tables, event: Event) -> Figures:
     """
     rows = tables.readings_of(tables.sources.index(MONO))
     rows = rows[rows["host_ns"] != UNKNOWN]
-    offset_ns = rows["said_ns"] - rows["host_ns"]
-    before = offset_ns[rows["host_ns"] < AT_NS]
-    late = rows["host_ns"] >= max(event.end_ns, int(rows["host_ns"][-1]) - SETTLED_NS) if len(rows) else []
+    since_ns, taken_back_ns = taken_back
+    host_ns = rows["host_ns"] + np.where(rows["host_ns"] > since_ns, taken_back_ns, 0)
+    offset_ns = rows["said_ns"] - host_ns
+    before = offset_ns[host_ns < AT_NS]
+    late = host_ns >= max(event.end_ns, int(host_ns[-1]) - SETTLED_NS) if len(rows) else []
     after = offset_ns[late]
     if not len(before) or not len(after):
         return {"event_moved_ns": None}

@@ -18,6 +18,8 @@ class Measured:
 
     ``boot_s``: from the machine's start until the guest is up; ``shutdown_s``: from when it goes down to the
     machine's end; ``host_cpu_s``: what all of it took of the host's processors.
+    ``taken_back``: from when on the tables' host time is behind the host's own clock, and by how much, both
+    in ns: that of a machine of ours stands still while it is a snapshot, and goes back with it.
     """
 
     tables: Tables
@@ -25,6 +27,7 @@ class Measured:
     boot_s: float | None
     shutdown_s: float | None
     host_cpu_s: float
+    taken_back: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""A row on our own Quadra: in this process, or in one of its own where the host is to stop it."""
+"""A row on our own Quadra: in this process, or in one of its own where the host is to stop it.
+
+A machine that is to be put back goes on from a file, as another machine in the same process.
+"""
 
 import os
 import pickle
@@ -7,10 +10,11 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from guestclock.errors import GuestclockError, UnavailableError
 from guestclock.experiments.boot import Boot
-from guestclock.experiments.compare.events import AT_NS, SIGSTOP, Event
+from guestclock.experiments.compare.events import AT_NS, SAVEVM, SIGSTOP, Event
 from guestclock.experiments.compare.measured import (
     HOST_CLOCK,
     MEASURING,
@@ -19,8 +23,12 @@ from guestclock.experiments.compare.measured import (
     Landmarks,
     Measured,
 )
-from guestclock.experiments.run import RunPlan, run
+from guestclock.experiments.run import Overseer, RunPlan, outcome, run
+from guestclock.experiments.session import set_up
+from guestclock.experiments.snapshot import go_on, resumed, take
+from guestclock.experiments.snapshot_file import load, save
 from guestclock.qemu.binary import end_group, start
+from guestclock.qemu.qtest import private_folder
 
 _READY = b"!"
 _MODULE = "guestclock.experiments.compare.ours"
@@ -37,6 +45,8 @@ def measure(
     """Run the guest to its end; a machine that is to be stopped as ours can be is stalled for that long."""
     if event is not None and event.kind == SIGSTOP:
         return _stopped(plan, boot, event)
+    if event is not None and event.kind == SAVEVM:
+        return _put_back(plan, boot, event, clock)
     if event is not None:
         plan = replace(plan, stall=f"at={AT_NS}ns,for={event.for_ns}ns")
     cpu_s = time.process_time()
@@ -53,6 +63,37 @@ def measure(
         landmarks.boot_s(),
         landmarks.shutdown_s(end_ns),
         time.process_time() - cpu_s,
+    )
+
+
+def _put_back(plan: RunPlan, boot: Boot, event: Event, clock: Clock) -> Measured:
+    """Keep the machine in a file when the event begins, and when it ends go on from there."""
+    cpu_s = time.process_time()
+    landmarks = Landmarks(clock)
+    with private_folder() as folder:
+        file = Path(folder) / "snapshot"
+        with set_up(plan, boot, echo=landmarks.take) as session:
+            overseer = Overseer(session)
+            if not overseer.go(lambda pacer: pacer.host_ns >= AT_NS):
+                raise UnavailableError(f"the guest ended before {AT_NS / 1e9:g} s: give it more --seconds")
+            taken_ns = clock()
+            snapshot = take(session)
+            save(snapshot, file)
+            go_on(session, snapshot)
+            session.console.echo = None  # what it says from here on is taken back
+            overseer.go(lambda pacer: pacer.host_ns >= event.end_ns)
+        with resumed(load(file), echo=landmarks.take) as session:
+            taken_back = session.pacer.host_ns, clock() - taken_ns
+            overseer = Overseer(session)
+            overseer.go()
+            ran = outcome(session, overseer)
+    return Measured(
+        ran.tables,
+        ran.console,
+        landmarks.boot_s(),
+        landmarks.shutdown_s(clock()),
+        time.process_time() - cpu_s,
+        taken_back,
     )
 
 

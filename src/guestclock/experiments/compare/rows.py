@@ -204,10 +204,10 @@ def _stalled(stall: str | None) -> dict[str, str]:
 def _why_not(machine: Machine, event: Event) -> str | None:
     if isinstance(machine, Emulator):
         return None
-    if event.kind == SAVEVM:
-        return "our machine keeps no snapshots yet"
     if machine.pacing == "virtual":
         return "virtual time knows no host"
     if machine.host == "simulated" and event.kind == SIGSTOP:
         return "a simulated host sends no signals"
+    if machine.host == "simulated" and event.kind == SAVEVM:
+        return "a simulated host goes back with its machine"
     return None
