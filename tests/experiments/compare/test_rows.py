@@ -79,7 +79,8 @@ def test_rows_carry_what_they_are_called() -> None:
 def test_what_no_machine_of_ours_can_do_is_left_out() -> None:
     plan = RunPlan(host="simulated")
     for event, pacing, given, why in (
-        ("savevm=1s", "paced", RunPlan(), "snapshots"),
+        ("savevm=1s", "paced", plan, "goes back with its machine"),
+        ("savevm=1s", "paced", RunPlan(), None),
         ("stop=1s", "virtual", RunPlan(), "knows no host"),
         ("sigstop=1s", "paced", plan, "no signals"),
         ("stop=1s", "paced", plan, None),
