@@ -405,3 +405,36 @@ def test_a_set_that_cannot_be_is_refused() -> None:
         QemuVia(QEMU_7_2 & ~ALWAYS)
     with pytest.raises(KeyError, match=r"no VIA 'qemu-5': there are chip, qemu-6\.1"):
         make_via("qemu-5")
+
+
+@settings(max_examples=60)
+@given(st.sampled_from([name for name in SETS if name != "chip"]), accesses, accesses)
+def test_a_via_put_back_goes_on_as_the_one_that_was_taken(
+    name: str, before: list[tuple[int, bool, int, int]], after: list[tuple[int, bool, int, int]]
+) -> None:
+    one, other, ns = QemuVia(SETS[name], VIA1), QemuVia(SETS[name], VIA1), 0
+
+    def play(via: QemuVia, program: list[tuple[int, bool, int, int]], ns: int) -> list[object]:
+        seen: list[object] = []
+        for gap_ns, is_read, register, value in program:
+            ns += gap_ns % 3_000_000
+            if is_read:
+                seen.append(via.read(register, ns))
+            else:
+                via.write(register, value, ns)
+            seen.append((via.irq, via.next_event(), via.t1_periods()))
+        return seen
+
+    play(one, before, ns)
+    ns = sum(gap_ns % 3_000_000 for gap_ns, *_ in before)
+    other.restore(one.snapshot())
+    assert other.snapshot() == one.snapshot()
+    assert play(other, after, ns) == play(one, after, ns)
+    assert other.snapshot() == one.snapshot()
+
+
+def test_a_calibration_goes_over() -> None:
+    one, other = QemuVia(SETS["qemu-8.2"], VIA1), QemuVia(SETS["qemu-8.2"], VIA1)
+    one.write(PCR, 0x22, 0)
+    other.restore(one.snapshot())
+    assert other.calibration.state == one.calibration.state != QemuVia().calibration.state

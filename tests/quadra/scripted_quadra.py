@@ -1,5 +1,6 @@
 """A Quadra whose guest is a script: a list of accesses, waits and changes of the interrupt mask."""
 
+import json
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from guestclock.chips import registers as reg
+from guestclock.experiments.snapshot_file import with_bytes, without_bytes
 from guestclock.quadra.board import EVENT_COLUMNS
 from guestclock.quadra.image import BootImage
 from guestclock.quadra.machine import Quadra
@@ -155,37 +157,77 @@ def _rows(rows: "np.typing.NDArray[np.int64]", columns: tuple[str, ...]) -> list
     return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
 
 
-def play(pacer: Pacer, bus: str, script: Iterable[Step], *, typed: bytes = b"", chip: str = "chip") -> Played:
-    """Run a script to its end (or to power-off); ``typed`` is in the SCC's channel A from the start."""
+def play(
+    pacer: Pacer,
+    bus: str,
+    script: Iterable[Step],
+    *,
+    typed: bytes = b"",
+    chip: str = "chip",
+    moved_at: tuple[int, Pacer] | None = None,
+) -> Played:
+    """Run a script to its end (or to power-off); ``typed`` is in the SCC's channel A from the start.
+
+    ``moved_at``: at the first look after so many bytes of code the machine's state moves, as text, into
+    another machine with that pacer, which goes on.
+    """
     sent = bytearray()
-    with Quadra(
-        _image(script),
-        ram_bytes=RAM_BYTES,
-        pacer=pacer,
-        chip=chip,
-        bus=bus,
-        rtc_seconds=lambda: RTC_SECONDS,
-        transmitted=lambda channel, byte: sent.append(byte),
-    ) as machine:
+    program = list(script)
 
-        def end() -> None:
-            if machine.in_stop and machine.cpu.interrupt_mask == 7:
-                machine.bus.stop_requested = True
-
-        machine.bus.on_housekeeping = end
-        if typed:
-            machine.bus.receive(1, typed)
-        machine.run()
-        results_end = machine.cpu.registers[10]
-        found = list(struct.unpack(f">{(results_end - RESULTS) // 4}I", machine.memory[RESULTS:results_end]))
-        return Played(
-            read=found,
-            events=_rows(machine.bus.events.rows(), EVENT_COLUMNS),
-            probes=_rows(machine.bus.probes.rows(), PROBE_COLUMNS),
-            unmapped=dict(machine.bus.unmapped),
-            powered_off=machine.powered_off,
-            guest_ns=pacer.guest_ns,
-            executed_bytes=machine.bus.executed_bytes,
-            sent=bytes(sent),
-            levels=[value - MARK for value in found if MARK < value <= MARK + 7],
+    def machine(pacer: Pacer) -> Quadra:
+        return Quadra(
+            _image(program),
+            ram_bytes=RAM_BYTES,
+            pacer=pacer,
+            chip=chip,
+            bus=bus,
+            rtc_seconds=lambda: RTC_SECONDS,
+            transmitted=lambda channel, byte: sent.append(byte),
         )
+
+    with machine(pacer) as first:
+        if typed:
+            first.bus.receive(1, typed)
+        if moved_at is None:
+            return _to_the_end(first, sent)
+        code_bytes, new_pacer = moved_at
+        first.bus.next_housekeeping_bytes = code_bytes
+
+        def pause() -> None:
+            first.bus.stop_requested = first.bus.executed_bytes >= code_bytes
+
+        first.bus.on_housekeeping = pause
+        first.run()
+        with machine(new_pacer) as second:
+            _move(first, second)
+            return _to_the_end(second, sent)
+
+
+def _move(first: Quadra, second: Quadra) -> None:
+    second.memory[:] = first.memory[:]
+    second.bus.events.restore(first.bus.events.rows())
+    second.bus.probes.restore(first.bus.probes.rows())
+    second.restore(with_bytes(json.loads(json.dumps(without_bytes(first.snapshot())))))
+    second.powered_off = first.powered_off
+
+
+def _to_the_end(machine: Quadra, sent: bytearray) -> Played:
+    def end() -> None:
+        if machine.in_stop and machine.cpu.interrupt_mask == 7:
+            machine.bus.stop_requested = True
+
+    machine.bus.on_housekeeping = end
+    machine.run()
+    results_end = machine.cpu.registers[10]
+    found = list(struct.unpack(f">{(results_end - RESULTS) // 4}I", machine.memory[RESULTS:results_end]))
+    return Played(
+        read=found,
+        events=_rows(machine.bus.events.rows(), EVENT_COLUMNS),
+        probes=_rows(machine.bus.probes.rows(), PROBE_COLUMNS),
+        unmapped=dict(machine.bus.unmapped),
+        powered_off=machine.powered_off,
+        guest_ns=machine.bus.pacer.guest_ns,
+        executed_bytes=machine.bus.executed_bytes,
+        sent=bytes(sent),
+        levels=[value - MARK for value in found if MARK < value <= MARK + 7],
+    )

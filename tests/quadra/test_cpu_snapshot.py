@@ -1,4 +1,4 @@
-"""The CPU as data: a new one put into its state goes on with every register, and with interrupts that wait."""
+"""The CPU as data: a new one in its state goes on with every register, and with interrupts that wait."""
 
 import json
 from typing import Any

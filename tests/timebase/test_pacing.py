@@ -1,9 +1,11 @@
 """The pacings' promises, whatever the guest does and the host suffers."""
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guestclock.timebase.host import SimulatedHost
+from guestclock.timebase.host import RealHost, SimulatedHost
 from guestclock.timebase.pacing import HostPacer, PacedPacer, Pacer, VirtualPacer
 from guestclock.timebase.stalls import parse_stalls
 
@@ -21,10 +23,9 @@ HOSTS = st.builds(
 )
 
 
-def play(pacer: Pacer, moves: list[tuple[str, int]]) -> list[tuple[str, int, int, int]]:
+def play(pacer: Pacer, moves: list[tuple[str, int]], code_bytes: int = 0) -> list[tuple[str, int, int, int]]:
     """Return what was done, its amount, and guest time before and after."""
     done = []
-    code_bytes = 0
     for move, amount in moves:
         before_ns = pacer.guest_ns
         if move == "code":
@@ -100,3 +101,37 @@ def test_host_pacing_is_the_host(host: SimulatedHost, moves: list[tuple[str, int
         assert after_ns >= before_ns
     code_bytes = sum(amount for move, amount in moves if move == "code")
     assert pacer.step(code_bytes) == host.read_ns(code_bytes)
+
+
+PACERS = {
+    "virtual": lambda _host: VirtualPacer(),
+    "paced": PacedPacer,
+    "host": HostPacer,
+}
+
+
+@given(st.sampled_from(list(PACERS)), st.integers(10**6, 10**8), st.integers(1, 10**8), MOVES, MOVES)
+def test_a_pacer_put_back_goes_on_as_the_one_that_was_taken(
+    name: str, every_ns: int, for_ns: int, before: list[tuple[str, int]], after: list[tuple[str, int]]
+) -> None:
+    def pacer() -> Pacer:
+        return PACERS[name](SimulatedHost(parse_stalls(f"every={every_ns}ns,for={for_ns}ns"), look_ns=50))
+
+    whole, first, second = pacer(), pacer(), pacer()
+    expected = play(whole, [*before, *after])
+    played = play(first, before)
+    code_bytes = sum(amount for move, amount in before if move == "code")
+    second.restore(json.loads(json.dumps(first.snapshot())))
+    assert [*played, *play(second, after, code_bytes)] == expected
+    assert second.snapshot() == whole.snapshot()
+
+
+def test_a_real_hosts_clock_goes_on_from_what_it_showed() -> None:
+    host = RealHost()
+    shown_ns = 10**15
+    host.restore(host.snapshot() | {"shown_ns": shown_ns})
+    assert shown_ns <= host.read_ns(0) < shown_ns + 60 * 10**9
+    other = RealHost(parse_stalls("at=1ms,for=1ms"))
+    other.restore({"suffered": [[2_000_000, 1_000_000]], "shown_ns": shown_ns})
+    other.read_ns(0)
+    assert other.suffered == [(2_000_000, 1_000_000)]

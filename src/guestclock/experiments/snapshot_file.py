@@ -41,6 +41,9 @@ def save(snapshot: Snapshot, path: Path) -> None:
     partial = path.with_name(path.name + ".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
         with zipfile.ZipFile(partial, "w") as archive:
             for name, data in _members(snapshot):
                 _write(archive, name, data)
@@ -90,7 +93,7 @@ def _members(snapshot: Snapshot) -> list[tuple[str, bytes]]:
     }
     arrivals = np.array(snapshot.console.arrivals, np.int64).reshape(-1, _ARRIVAL_COLUMNS)
     return [
-        (_HEADER, json.dumps(_without_bytes(header), indent=1).encode("ascii")),
+        (_HEADER, json.dumps(without_bytes(header), indent=1).encode("ascii")),
         ("console.log", snapshot.console.output),
         ("arrivals.npy", _npy(arrivals)),
         ("probes.npy", _npy(snapshot.probes)),
@@ -131,7 +134,7 @@ def _checked(header: Any) -> dict[str, Any]:
 
 def _snapshot(header: dict[str, Any], archive: zipfile.ZipFile) -> Snapshot:
     plan = RunPlan(**header["plan"])
-    state = _with_bytes(header)
+    state = with_bytes(header)
     arrivals = _rows(archive, "arrivals", _ARRIVAL_COLUMNS).tolist()
     return Snapshot(
         plan=plan,
@@ -176,25 +179,25 @@ def _memory(archive: zipfile.ZipFile, ram_bytes: int) -> bytes:
     return memory.tobytes()
 
 
-def _without_bytes(state: Any) -> Any:
+def without_bytes(state: Any) -> Any:
     """Return state in which bytes are told in JSON."""
     match state:
         case bytes():
             return {_BYTES: state.hex()}
         case dict():
-            return {name: _without_bytes(value) for name, value in state.items()}
+            return {name: without_bytes(value) for name, value in state.items()}
         case list() | tuple():
-            return [_without_bytes(value) for value in state]
+            return [without_bytes(value) for value in state]
     return state
 
 
-def _with_bytes(state: Any) -> Any:
-    """Return what :func:`_without_bytes` was given, but for tuples, which stay lists."""
+def with_bytes(state: Any) -> Any:
+    """Return what :func:`without_bytes` was given, but for tuples, which stay lists."""
     match state:
         case {"bytes": text, **others} if not others:
             return bytes.fromhex(text)
         case dict():
-            return {name: _with_bytes(value) for name, value in state.items()}
+            return {name: with_bytes(value) for name, value in state.items()}
         case list():
-            return [_with_bytes(value) for value in state]
+            return [with_bytes(value) for value in state]
     return state
