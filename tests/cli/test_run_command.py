@@ -362,3 +362,32 @@ def test_the_shell_completes_commands_and_options(shell: str) -> None:
             _TYPER_COMPLETE_FISH_ACTION="get-args",
         )
         assert offered in done.stdout, (shell, line, done)
+
+
+# Snapshots.
+
+
+def test_a_machine_goes_on_from_a_file(guestclock: Command, tmp_path: Path) -> None:
+    kept, resumed, file = tmp_path / "kept", tmp_path / "resumed", tmp_path / "machine"
+    first = guestclock("run", *QUICK, "--snapshot", str(file), "--snapshot-at", "600ms", "--save", str(kept))
+    second = guestclock("run", "--restore", str(file), "--save", str(resumed))
+    assert (first.status, second.status) == (0, 0)
+    assert first.out == second.out
+    for name in ("tables.npz", "console.log"):
+        assert (kept / name).read_bytes() == (resumed / name).read_bytes()
+
+
+def test_snapshots_that_cannot_be(guestclock: Command, tmp_path: Path) -> None:
+    file = str(tmp_path / "machine")
+    refused(guestclock("run", "--snapshot", file), "--snapshot", "needs --snapshot-at")
+    refused(guestclock("run", "--snapshot-at", "1s"), "--snapshot-at", "needs --snapshot FILE")
+    refused(guestclock("run", "--snapshot", file, "--snapshot-at", "soon"), "'soon' is not a duration")
+    refused(guestclock("run", "--restore", file), file, "No such file")
+    refused(guestclock("run", "--restore", file, "--chip", "chip"), "--chip", "the file says how it is run")
+    Path(file).write_text("no machine")
+    refused(guestclock("run", "--restore", file), file, "not a snapshot")
+    late = guestclock("run", *QUICK, "--snapshot", file, "--snapshot-at", "1h0s")
+    refused(late, "not a duration")
+    late = guestclock("run", *QUICK, "--snapshot", file, "--snapshot-at", "60s")
+    assert late.status == 2
+    assert "not written: the guest ended before --snapshot-at 60s" in late.err

@@ -65,6 +65,18 @@ def test_events_put_qemus_clock_back(qemu: Binary, event: str) -> None:
     assert not children()
 
 
+@pytest.mark.parametrize("pacing", ["paced", "host"])
+def test_our_machine_goes_back_into_its_snapshot(pacing: str) -> None:
+    wanted = Wanted(parse_phases("idle:6", "clockprobe"), pacings=(pacing,), event=parse_event("savevm=1s"))
+    (row,) = as_json(compare(rows(wanted), 1))["rows"]
+    assert row["ended"] == ["done"]
+    if pacing == "paced":
+        assert row["sound"], row
+    # Behind by the second, and by what keeping and taking out took, in which the guest did not run either.
+    assert -3e9 < row["figures"]["event_moved_ns"]["median"] < -0.99e9
+    assert not children()
+
+
 def test_sigstop_stops_our_machine_and_its_clock_comes_back() -> None:
     wanted = Wanted(parse_phases("idle:6", "clockprobe"), event=parse_event("sigstop=1s"))
     document = as_json(compare(rows(wanted), 1))

@@ -15,15 +15,16 @@ from guest_reports import read_report
 from on_qemu import run_on_qemu
 
 from guestclock.experiments.boot import bundled
-from guestclock.experiments.run import RunPlan, run
+from guestclock.experiments.run import RunPlan, SnapshotOrder, resume, run
 from guestclock.experiments.session import FIXED_START_S
+from guestclock.experiments.snapshot_file import load as load_snapshot
 from guestclock.guests.lines import Echo
 from guestclock.guests.orders import LINUX, parse_phases
 from guestclock.linux.build import build_guest
 from guestclock.linux.cache import ADB, DEBUG_TIMEKEEPING, GuestImage, default_cache_dir
 from guestclock.linux.command_line import command_line
 from guestclock.quadra.bootinfo import MIB
-from guestclock.readings import Tables, load
+from guestclock.readings import EventKind, Tables, load
 from guestclock.verdict import Verdict, judge
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("linux_guest")]
@@ -209,3 +210,23 @@ def test_on_qemu_s_via_linux_steps_as_on_qemu_and_not_with_the_series() -> None:
         assert verdict.ticks.lost == 0, verdict.sentence
     assert steps["qemu-7.2"] > 5
     assert steps["series-2021"] == steps["chip"] == 0
+
+
+@pytest.mark.parametrize("chip", ["chip", "qemu-7.2"])
+@pytest.mark.parametrize("at_ms", [100, 500, 1000, 2500])
+def test_linux_goes_on_from_a_snapshot_to_the_byte(chip: str, at_ms: int, tmp_path: Path) -> None:
+    """MMU, FPU and all: from boot, from the checks of its userland, from the hunt."""
+    plan = RunPlan(chip=chip, pacing="virtual")
+    boot = bundled(LINUX, parse_phases("user:0,hunt:2", LINUX))
+    file = tmp_path / "machine"
+    kept = run(plan, boot, order=SnapshotOrder(at_ms * 1_000_000, file))
+    whole, resumed = run(plan, boot), resume(load_snapshot(file))
+    assert kept.kept
+    assert whole.tables.meta["ended"] == "done"
+    assert not whole.tables.events_of(EventKind.CHECK_FAILED).size
+    for name, ran in (("whole", whole), ("kept", kept), ("resumed", resumed)):
+        ran.save(tmp_path / name)
+    for file_name in ("tables.npz", "console.log"):
+        expected = (tmp_path / "whole" / file_name).read_bytes()
+        assert (tmp_path / "kept" / file_name).read_bytes() == expected
+        assert (tmp_path / "resumed" / file_name).read_bytes() == expected

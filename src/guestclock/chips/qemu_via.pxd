@@ -63,7 +63,7 @@ cdef class QemuVia:
     cdef public int ora, orb, ddra, ddrb, sr, acr, pcr, ifr, ier
     cdef public bint irq
     cdef public int64_t t1_acknowledges
-    cdef readonly int64_t ca1_edges, ca2_edges
+    cdef public int64_t ca1_edges, ca2_edges
     cdef readonly Timer t1, t2
 
     cpdef void advance(self, int64_t ns) noexcept nogil

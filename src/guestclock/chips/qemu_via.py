@@ -480,5 +480,5 @@ class QemuVia:
 
 STATE = (
     "sixty_hz_ns", "second_ns", "adb_ns", "now_ns", "control_lines", "t1_acknowledges",
-    "ora", "orb", "ddra", "ddrb", "sr", "acr", "pcr", "ifr", "ier", "irq",
+    "ca1_edges", "ca2_edges", "ora", "orb", "ddra", "ddrb", "sr", "acr", "pcr", "ifr", "ier", "irq",
 )  # fmt: skip

@@ -163,21 +163,12 @@ def _moment(session: Session, trace: AccessTrace) -> Moment:
 
 def _chip_state(via: Any, session: Session) -> ChipState:
     """Look at a VIA without touching it: each register is read on a copy of its own."""
-    now = _twin(via)
+    now = deepcopy(via)
     if isinstance(now, QemuVia):
         now.reach(session.pacer.guest_ns)
         t2_latch = now.t2.latch
     else:
         now.advance(session.machine.bus.cursor.cycle)
         t2_latch = now.timer2.latch
-    registers = {name: _twin(now).read_here(number) for number, name in enumerate(REGISTER_NAMES)}
+    registers = {name: deepcopy(now).read_here(number) for number, name in enumerate(REGISTER_NAMES)}
     return ChipState(registers, t2_latch, bool(now.irq))
-
-
-def _twin(via: Any) -> Any:
-    """Return another chip in the same state; QEMU's then has no guest memory to reach into."""
-    if not isinstance(via, QemuVia):
-        return deepcopy(via)
-    twin = QemuVia(via.deviations, via.wiring)
-    twin.restore(via.snapshot())
-    return twin

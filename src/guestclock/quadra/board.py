@@ -145,6 +145,7 @@ class QuadraBoard(Board):
             "cycle": self.cursor.cycle,
             "scc_line": bool(self._scc_line),
             "pending": bool(self._pending),
+            "inputs_pending": self._inputs_pending,
             "rtc_pins": self._rtc_pins,
             "pacer": self.pacer.snapshot(),
             "scc": self.scc.snapshot(),
@@ -165,6 +166,7 @@ class QuadraBoard(Board):
         self.cursor.seek_cycle(state["cycle"])
         self._scc_line = state["scc_line"]
         self._pending = state["pending"]
+        self._inputs_pending = state["inputs_pending"]
         self._rtc_pins = state["rtc_pins"]
         self.pacer.restore(state["pacer"])
         pointer, wr2, wr9, b, a = state["scc"]

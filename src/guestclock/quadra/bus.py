@@ -57,7 +57,6 @@ class Bus(QuadraBoard):
             "via1": self.via1.snapshot(),
             "via2": self.via2.snapshot(),
             "inputs": self.inputs.snapshot(),
-            "inputs_pending": self._inputs_pending,
             "input_cycle": self._input_cycle,
             "adb_state": self._adb_state,
             "rtc_level": self._rtc_level,
@@ -76,7 +75,6 @@ class Bus(QuadraBoard):
         self.inputs.restore(state["inputs"])
         self._lines_due = self.inputs.next_line_cycle
         self._inputs_due = self.inputs.next_cycle
-        self._inputs_pending = state["inputs_pending"]
         self._input_cycle = state["input_cycle"]
         self._adb_state = state["adb_state"]
         self._rtc_level = state["rtc_level"]

@@ -59,6 +59,9 @@ class QemuBus(QuadraBoard):
             "acknowledges": self._acknowledges,
             "periods": self._periods,
             "next_period_ns": self._next_period_ns,
+            "ca1_edges": self._ca1_edges,
+            "ca2_edges": self._ca2_edges,
+            "adb_ns": self._adb_ns,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -69,6 +72,9 @@ class QemuBus(QuadraBoard):
         self._acknowledges = state["acknowledges"]
         self._periods = state["periods"]
         self._next_period_ns = state["next_period_ns"]
+        self._ca1_edges = state["ca1_edges"]
+        self._ca2_edges = state["ca2_edges"]
+        self._adb_ns = state["adb_ns"]
 
     # Accesses.
 
