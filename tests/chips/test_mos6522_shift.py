@@ -9,6 +9,7 @@ from guestclock.chips.registers import (
     ACR_T2_PULSES,
     IER,
     IFR,
+    IFR_SR,
     NEVER,
     PCR,
     SR,
@@ -300,3 +301,27 @@ def test_fact20_the_shift_register_survives_reset_and_rests(kind: type[Chip]) ->
     chip.reset(14)
     chip.write(ACR, SR_OUT_PHI2, 15)
     assert peek(chip, SR, 50) == rotated(0x35, 2)
+
+
+@both
+def test_mode_0_between_two_parts_of_a_byte_from_outside_begins_it_anew(kind: type[Chip]) -> None:
+    chip = kind()
+    cycle = 1
+
+    def clock(bits: int) -> None:
+        nonlocal cycle
+        for _ in range(bits):
+            chip.set_cb1(0, cycle)
+            chip.set_cb1(1, cycle + 2)
+            cycle += 4
+
+    chip.write(ACR, SR_IN_CB1, 0)
+    clock(4)
+    chip.write(ACR, SR_DISABLED, cycle)
+    chip.write(ACR, SR_IN_CB1, cycle + 1)
+    cycle += 2
+    clock(7)
+    assert chip.read(IFR, cycle) & IFR_SR == 0
+    cycle += 1
+    clock(1)
+    assert chip.read(IFR, cycle) & IFR_SR
