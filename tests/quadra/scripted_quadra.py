@@ -194,7 +194,9 @@ def play(
         first.bus.next_housekeeping_bytes = code_bytes
 
         def pause() -> None:
-            first.bus.stop_requested = first.bus.executed_bytes >= code_bytes
+            is_quiet = first.bus.irq_level == 0
+            first.bus.stop_requested = is_quiet and first.bus.executed_bytes >= code_bytes
+            first.bus.next_housekeeping_bytes = first.bus.executed_bytes + 64
 
         first.bus.on_housekeeping = pause
         first.run()

@@ -482,7 +482,9 @@ cdef class Cpu:
             raise ValueError(f"the CPU of unicorn {state['library']}, this is that of {KNOWN_VERSION}")
         memcpy(self._env, <char *>registers, ENV_BYTES)
         self._applied_level = state["applied_level"]
-        set_irq_level(self._core, self._applied_level, 24 + self._applied_level)
+        # The pending level is among the registers; raising it anew would ask for a look that nobody had asked for.
+        if self._applied_level:
+            (<uint32_t *>(<char *>self._core + CPU_INTERRUPT_REQUEST))[0] |= INTERRUPT_HARD
         self._poll = state["poll"]
         self.exceptions = state["exceptions"]
 
