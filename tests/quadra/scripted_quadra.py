@@ -194,9 +194,7 @@ def play(
         first.bus.next_housekeeping_bytes = code_bytes
 
         def pause() -> None:
-            is_quiet = first.bus.irq_level == 0
-            first.bus.stop_requested = is_quiet and first.bus.executed_bytes >= code_bytes
-            first.bus.next_housekeeping_bytes = first.bus.executed_bytes + 64
+            first.bus.stop_requested = first.bus.executed_bytes >= code_bytes
 
         first.bus.on_housekeeping = pause
         first.run()

@@ -84,9 +84,7 @@ class Overseer:
 
     def _look(self) -> None:
         self._attend()
-        # While running code has an interrupt waiting, a machine put back would count a block of code twice.
-        is_quiet = self.machine.in_stop or self.machine.bus.irq_level == 0
-        if self.ended is None and is_quiet and self._until(self.session.pacer):
+        if self.ended is None and self._until(self.session.pacer):
             self._is_paused = True
             self.machine.bus.stop_requested = True
 
