@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
 HOT    := $(shell find src -name '*.pxd' -o -name '*.pyx') $(wildcard $(patsubst %.pxd,%.py,$(shell find src -name '*.pxd')))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real soak soak-qemu mutants lint bench tools clean
+.PHONY: help run test test-compiled test-plain test-real soak soak-qemu mutants lint bench tools clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -14,9 +14,14 @@ help:            ## this list
 run: $(VENV)/built  ## set up, then 10 s of the bundled guest and the verdict on its clock
 	$(BIN)/guestclock run --seconds 10
 
-test: $(VENV)/built $(VENV)/testable lint  ## set up, then all tests that need nothing but Python, on both builds
+test: lint       ## set up, then all tests that need nothing but Python, on both builds, at the same time
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-compiled test-plain
+
+test-compiled: $(VENV)/built $(VENV)/testable
 	$(BIN)/pytest -q -m 'not real' --build=compiled
-	$(BIN)/pytest -q -m 'not real and not compiled_only' --build=plain
+
+test-plain: $(VENV)/built $(VENV)/testable
+	$(BIN)/pytest -q -m 'not real and not compiled_only' --build=plain -p no:cacheprovider
 
 test-real: $(VENV)/built $(VENV)/testable  ## tests with real kernels, compilers and QEMU (.ci/run installs what they need)
 	$(BIN)/pytest -q -m real --build=compiled
