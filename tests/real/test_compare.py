@@ -47,11 +47,23 @@ def test_linux_on_a_loaded_host(qemu: Binary, linux_guest: GuestImage) -> None:
     assert ours["sound"], ours
     assert theirs["ended"] == ["done"]
     figures = theirs["figures"]
+    for figure in ("real_s", "system_s", "call_ns", "call_ratio", "boot_shutdown_s", "host_cpu_s"):
+        assert figures[figure]["median"] > 0
+    assert not children()
+
+
+def test_linux_on_a_host_that_stops_it_for_many_ticks(qemu: Binary, linux_guest: GuestImage) -> None:
+    """How a busy host disturbs QEMU is chance; a schedule of SIGSTOP is not."""
+    stalls = ("every=200ms,for=150ms",)
+    wanted = Wanted(parse_phases("hunt:3", LINUX), guest=LINUX, binaries=(qemu,), stalls=stalls)
+    document = as_json(compare(rows(wanted), 1))
+    ours, theirs = document["rows"]
+    assert ours["sound"], ours
+    assert theirs["ended"] == ["done"]
+    figures = theirs["figures"]
     assert figures["late_acknowledges"]["median"] > 0
     assert figures["lost_ticks"]["median"] > 0
     assert figures["drift_ns"]["median"] < -10_000_000
-    for figure in ("real_s", "system_s", "call_ns", "call_ratio", "boot_shutdown_s", "host_cpu_s"):
-        assert figures[figure]["median"] > 0
     assert not children()
 
 
@@ -61,7 +73,8 @@ def test_events_put_qemus_clock_back(qemu: Binary, event: str) -> None:
     document = as_json(compare(rows(wanted)[-1:], 1))
     (row,) = document["rows"]
     assert row["ended"] == ["done"]
-    assert row["figures"]["event_moved_ns"]["median"] == pytest.approx(-1e9, abs=0.3e9)
+    # Behind by the second; how much longer the host took to stop it and to let it go is chance.
+    assert -4e9 < row["figures"]["event_moved_ns"]["median"] < -0.9e9
     assert not children()
 
 
