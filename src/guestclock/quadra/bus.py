@@ -123,6 +123,7 @@ class Bus(QuadraBoard):
         return value
 
     def _via_write(self, via: Mos6522, register: int, value: int) -> None:
+        pins = cython.declare(cython.int)
         self.via_accesses += 1
         self._begin(True)
         if self._last_cycle >= self._inputs_due:
@@ -132,9 +133,10 @@ class Bus(QuadraBoard):
         via.write_here(register, value)
         self._note_acknowledge()
         if PORT_B_WRITES >> register & 1:
-            self._port_b_changed(self.via1.port_b_output(), self.via2.port_b_output())
-            if self.via1.port_b_output() & ADB_STATE != self._adb_state:
-                self._change_adb_state(self.via1.port_b_output() & ADB_STATE)
+            pins = self.via1.port_b_output()
+            self._port_b_changed(pins, self.via2.port_b_output())
+            if pins & ADB_STATE != self._adb_state:
+                self._change_adb_state(pins & ADB_STATE)
         self._settle()
 
     # Lines.
@@ -159,10 +161,9 @@ class Bus(QuadraBoard):
         half = self.via1.next_event_half(WATCH_IRQ)
         other = self.via2.next_event_half(WATCH_IRQ)
         half = min(half, other)
-        if self.via1.ier & TIMING_LINES:
+        # The ADB's clock always moves something; a timing line only what somebody listens to.
+        if self.via1.ier & TIMING_LINES or self._inputs_due < self._lines_due:
             half = min(half, 2 * self._inputs_due + 1)
-        elif self._inputs_due < self._lines_due:
-            half = min(half, 2 * self._inputs_due + 1)  # the ADB's
         self.deadline_ns = NEVER if half == NEVER else self.cursor.rate.start_ns((half + 1) // 2)
         if line and cycle < self._line_since + self._irq_delay_cycles:
             self.deadline_ns = self.cursor.end_ns
